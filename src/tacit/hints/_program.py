@@ -1,0 +1,205 @@
+"""The label program: all that the hints say, in one form that oracles read.
+
+=============  ==============  ==================================================================
+part           shape           meaning
+=============  ==============  ==================================================================
+allowed        (N, C) bool     labels that no hint forbids outright
+unary          (N, C)          soft cost of each label, finite, 0 where forbidden
+pairs          M edges         cost of each pair of labels on an edge, +inf for forbidden pairs
+counts         G groups        lower <= number of rows of class c in group g <= upper
+linear         (R, N*C)        lower <= A vec(Y) <= upper on the row-major one-hot labels
+=============  ==============  ==================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+__all__ = ["Counts", "LabelProgram", "Pairs"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairwise terms: edge m costs ``weight[m] * tables[table[m]][a, b]`` for labels a, b.
+
+    Edges that share a table (Potts, links) share its memory; +inf entries of a table are hard
+    whatever the weight, which is positive.
+    """
+
+    edges: IntArray  # (M, 2)
+    weight: FloatArray  # (M,)
+    table: IntArray  # (M,) index into tables
+    tables: FloatArray  # (T, C, C)
+
+    @classmethod
+    def none(cls, n_classes: int) -> Pairs:
+        """Return no edges at all."""
+        return cls(
+            np.empty((0, 2), np.intp),
+            np.empty(0),
+            np.empty(0, np.intp),
+            np.empty((0, n_classes, n_classes)),
+        )
+
+    def __len__(self) -> int:
+        return len(self.edges)
+
+    def cost(self, labels: npt.NDArray[np.integer]) -> FloatArray:
+        """Cost of each edge under a labeling, (M,)."""
+        a, b = labels[self.edges[:, 0]], labels[self.edges[:, 1]]
+        return np.asarray(self.weight * self.tables[self.table, a, b])
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Bounds on class counts in groups of rows; groups are stored back to back."""
+
+    indptr: IntArray  # (G + 1,)
+    members: IntArray  # rows of group g: members[indptr[g]:indptr[g + 1]], sorted
+    lower: npt.NDArray[np.int64]  # (G, C), within 0..group size
+    upper: npt.NDArray[np.int64]  # (G, C), within 0..group size
+
+    @classmethod
+    def none(cls, n_classes: int) -> Counts:
+        """Return no groups at all."""
+        empty = np.empty((0, n_classes), np.int64)
+        return cls(np.zeros(1, np.intp), np.empty(0, np.intp), empty, empty)
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def sizes(self) -> IntArray:
+        """Rows per group, (G,)."""
+        return np.diff(self.indptr)
+
+    def rows(self, group: int) -> IntArray:
+        """Rows of one group, sorted."""
+        return self.members[self.indptr[group] : self.indptr[group + 1]]
+
+    def tally(self, labels: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+        """Class counts of each group under a labeling, (G, C)."""
+        n_classes = self.lower.shape[1]
+        group = np.repeat(np.arange(len(self)), self.sizes)
+        flat = np.bincount(
+            group * n_classes + labels[self.members], minlength=len(self) * n_classes
+        )
+        return flat.reshape(len(self), n_classes).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class LabelProgram:
+    """Everything that is known about N labels out of C classes, as arrays; read-only.
+
+    Structure (`separable`, `laminar`, ...) is read on first use and kept.
+    """
+
+    n: int
+    n_classes: int
+    allowed: BoolArray | None = None
+    unary: FloatArray | None = None
+    pairs: Pairs = field(default=None)  # type: ignore[assignment]
+    counts: Counts = field(default=None)  # type: ignore[assignment]
+    linear: sp.csr_array | None = None
+    linear_lower: FloatArray = field(default_factory=lambda: np.empty(0))
+    linear_upper: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        if self.pairs is None:
+            object.__setattr__(self, "pairs", Pairs.none(self.n_classes))
+        if self.counts is None:
+            object.__setattr__(self, "counts", Counts.none(self.n_classes))
+
+    @cached_property
+    def separable(self) -> bool:
+        """Whether the rows do not interact."""
+        return not (len(self.pairs) or len(self.counts) or self.n_linear)
+
+    @property
+    def n_linear(self) -> int:
+        """Return the number of general linear rows."""
+        return 0 if self.linear is None else int(self.linear.shape[0])
+
+    @cached_property
+    def mask(self) -> BoolArray:
+        """Allowed labels, (N, C), also when nothing is forbidden."""
+        if self.allowed is None:
+            return np.ones((self.n, self.n_classes), bool)
+        return self.allowed
+
+    @cached_property
+    def home(self) -> IntArray | None:
+        """Innermost group of each row, (N,), -1 for none; None unless groups are nested or disjoint.
+
+        Groups are visited from large to small, so the innermost one so far is the parent.
+        """
+        nesting = self._nesting
+        return None if nesting is None else nesting[0]
+
+    @cached_property
+    def parent(self) -> IntArray | None:
+        """Smallest group that contains each group, (G,), -1 for none; None unless nested."""
+        nesting = self._nesting
+        return None if nesting is None else nesting[1]
+
+    @cached_property
+    def _nesting(self) -> tuple[IntArray, IntArray] | None:
+        home = np.full(self.n, -1, np.intp)
+        parent = np.full(len(self.counts), -1, np.intp)
+        for g in np.argsort(-self.counts.sizes, kind="stable"):
+            rows = self.counts.rows(g)
+            if len(rows) == 0:
+                continue
+            parent[g] = home[rows[0]]
+            if np.any(home[rows] != parent[g]):
+                return None
+            home[rows] = g
+        return home, parent
+
+    def full_cost(self, cost: npt.NDArray[np.floating] | None = None) -> FloatArray:
+        """`cost` plus the program's own unary costs, +inf where a label is forbidden, (N, C)."""
+        total = np.zeros((self.n, self.n_classes)) if cost is None else np.array(cost, np.float64)
+        if self.unary is not None:
+            total += self.unary
+        if self.allowed is not None:
+            total[~self.allowed] = np.inf
+        return total
+
+    def value(self, labels: npt.NDArray[np.integer]) -> float:
+        """Return S(y): the soft costs of a labeling, +inf if it breaks a hard hint."""
+        if self.violation(labels):
+            return np.inf
+        total = 0.0
+        if self.unary is not None:
+            total += float(self.unary[np.arange(self.n), labels].sum())
+        return total + float(self.pairs.cost(labels).sum())
+
+    def violation(self, labels: npt.NDArray[np.integer]) -> int:
+        """Return how many hard statements a labeling breaks; 0 means feasible."""
+        broken = 0
+        if self.allowed is not None:
+            broken += int(np.sum(~self.allowed[np.arange(self.n), labels]))
+        if len(self.pairs):
+            broken += int(np.sum(np.isinf(self.pairs.cost(labels))))
+        if len(self.counts):
+            tally = self.counts.tally(labels)
+            broken += int(np.sum((tally < self.counts.lower) | (tally > self.counts.upper)))
+        if self.linear is not None:
+            onehot = np.zeros(self.n * self.n_classes)
+            onehot[np.arange(self.n) * self.n_classes + labels] = 1.0
+            level = self.linear @ onehot
+            # Rounding of the row's own terms; integer coefficients are exact.
+            slack = 1e-9 * (1.0 + abs(self.linear) @ onehot)
+            broken += int(
+                np.sum((level < self.linear_lower - slack) | (level > self.linear_upper + slack))
+            )
+        return broken

@@ -1,0 +1,24 @@
+"""The losses; one file per member, one line each here."""
+
+from __future__ import annotations
+
+from tacit.losses.base import Loss, MarginLoss
+from tacit.losses.hinge import Hinge
+
+__all__ = ["LOSSES", "Hinge", "Loss", "MarginLoss", "get_loss"]
+
+LOSSES: dict[str, type[Loss]] = {
+    cls.name: cls
+    for cls in (
+        Hinge,
+    )
+}
+
+
+def get_loss(loss: str | Loss) -> Loss:
+    """Look a loss up by name; a `Loss` object is returned as it is."""
+    if isinstance(loss, Loss):
+        return loss
+    if loss not in LOSSES:
+        raise ValueError(f"loss={loss!r} is not known; choose one of {', '.join(sorted(LOSSES))}.")
+    return LOSSES[loss]()

@@ -1,0 +1,81 @@
+"""What every oracle offers: say whether it accepts a program, then solve it for many costs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.hints._program import LabelProgram
+
+__all__ = ["Oracle", "OracleResult", "Verdict"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether an oracle accepts a program, and why (not)."""
+
+    ok: bool
+    reason: str
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+
+@dataclass(frozen=True)
+class OracleResult:
+    """Answer of a discrete step.
+
+    Attributes
+    ----------
+    labels : (N,) int32 array
+        A feasible labeling.
+    value : float
+        <cost, Y> + S(y) of that labeling, recomputed from the program.
+    bound : float
+        A proven lower bound on the value of every labeling.
+    exact : bool
+        Whether value and bound agree up to rounding.
+    """
+
+    labels: npt.NDArray[np.int32]
+    value: float
+    bound: float
+    exact: bool
+
+
+class Oracle(ABC):
+    """Solves argmin_y <cost, Y> + S(y) for one program and many costs.
+
+    An instance belongs to one program; it may keep what makes the next call cheaper (prices, a
+    basis), never what changes its answer's value.
+
+    Notes
+    -----
+    Equation: (12) in 000, (14) in 004
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    """What it accepts, in a few words, for tables."""
+
+    def __init__(self, program: LabelProgram) -> None:
+        self.program = program
+
+    @classmethod
+    @abstractmethod
+    def accepts(cls, program: LabelProgram) -> Verdict:
+        """Say whether this oracle can solve the program, with the reason."""
+
+    @abstractmethod
+    def solve(self, cost: npt.NDArray[np.floating]) -> OracleResult:
+        """Minimise over the labelings; `cost` is a finite (N, C) array.
+
+        Raises
+        ------
+        InfeasibleHints
+            If no labeling satisfies the program.
+        """
