@@ -165,6 +165,33 @@ class LabelProgram:
             home[rows] = g
         return home, parent
 
+    def take(self, order: IntArray) -> LabelProgram:
+        """Return the same program with its rows in another order (a permutation)."""
+        new = np.empty(self.n, np.intp)
+        new[order] = np.arange(self.n)
+        counts, pairs, linear = self.counts, self.pairs, self.linear
+        if len(counts):
+            group = np.repeat(np.arange(len(counts)), counts.sizes)
+            moved = new[counts.members]
+            members = moved[np.lexsort((moved, group))]
+            counts = Counts(counts.indptr, members, counts.lower, counts.upper)
+        if len(pairs):
+            pairs = Pairs(new[pairs.edges], pairs.weight, pairs.table, pairs.tables)
+        if linear is not None:
+            columns = (order[:, None] * self.n_classes + np.arange(self.n_classes)).ravel()
+            linear = sp.csr_array(linear[:, columns])
+        return LabelProgram(
+            self.n,
+            self.n_classes,
+            allowed=None if self.allowed is None else self.allowed[order],
+            unary=None if self.unary is None else self.unary[order],
+            pairs=pairs,
+            counts=counts,
+            linear=linear,
+            linear_lower=self.linear_lower,
+            linear_upper=self.linear_upper,
+        )
+
     def full_cost(self, cost: npt.NDArray[np.floating] | None = None) -> FloatArray:
         """`cost` plus the program's own unary costs, +inf where a label is forbidden, (N, C)."""
         total = np.zeros((self.n, self.n_classes)) if cost is None else np.array(cost, np.float64)

@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from tacit.losses.base import Loss, MarginLoss
+from tacit.losses.crammer_singer import CrammerSinger
 from tacit.losses.hinge import Hinge
+from tacit.losses.logistic import Logistic
+from tacit.losses.softmax import Softmax
+from tacit.losses.squared import Squared
+from tacit.losses.squared_hinge import SquaredHinge
 
-__all__ = ["LOSSES", "Hinge", "Loss", "MarginLoss", "get_loss"]
+__all__ = [
+    "LOSSES",
+    "CrammerSinger",
+    "Hinge",
+    "Logistic",
+    "Loss",
+    "MarginLoss",
+    "Softmax",
+    "Squared",
+    "SquaredHinge",
+    "get_loss",
+]
 
 LOSSES: dict[str, type[Loss]] = {
     cls.name: cls
     for cls in (
         Hinge,
+        SquaredHinge,
+        CrammerSinger,
+        Softmax,
+        Logistic,
+        Squared,
     )
 }
 

@@ -18,15 +18,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+from array_api_compat import device
+
 from tacit.backends import Array, array_namespace
 
-__all__ = ["Loss", "MarginLoss", "one_hot", "signs"]
+__all__ = ["Loss", "MarginLoss", "one_hot", "per_row", "signs"]
 
 
 def one_hot(y: Array, n_columns: int, like: Array) -> Array:
     """Rows of the identity, (N, P), in the dtype of `like`."""
     xp = array_namespace(like)
-    columns = xp.arange(n_columns, dtype=y.dtype, device=like.device)
+    columns = xp.arange(n_columns, dtype=y.dtype, device=device(like))
     return xp.astype(y[:, None] == columns[None, :], like.dtype)
 
 
@@ -36,6 +38,16 @@ def signs(y: Array, n_columns: int, like: Array) -> Array:
         xp = array_namespace(like)
         return xp.astype(2 * y[:, None] - 1, like.dtype)
     return 2.0 * one_hot(y, n_columns, like) - 1.0
+
+
+def per_row(tau: Array | float, like: Array) -> Array:
+    """Return a step as () or (N, 1), so that it broadcasts over columns, in the dtype of `like`.
+
+    The cast matters: a float64 scalar or step per row would turn float32 scores into float64.
+    """
+    xp = array_namespace(like)
+    tau = xp.asarray(tau, dtype=like.dtype, device=device(like))
+    return tau[:, None] if tau.ndim == 1 else tau
 
 
 class Loss(ABC):
@@ -108,7 +120,7 @@ class MarginLoss(Loss):
     Notes
     -----
     The table of all labels costs two prox evaluations per entry, not C: with e+ and e- the
-    envelopes for t = +1 and -1, label j costs sum_c e-_c + (e+_j - e-_j).
+    envelopes for t = +1 and -1, label j costs e+_j + sum_{c != j} e-_c.
 
     Equation: (13) in 004
     """
@@ -119,7 +131,7 @@ class MarginLoss(Loss):
 
     @abstractmethod
     def phi_slope(self, z: Array) -> Array:
-        """Derivative of `phi`; a subgradient at kinks."""
+        """Return the derivative of `phi`; a subgradient at kinks."""
 
     @abstractmethod
     def phi_prox(self, v: Array, tau: Array | float) -> Array:
@@ -149,10 +161,10 @@ class MarginLoss(Loss):
 
     def prox(self, V: Array, tau: Array | float, y: Array) -> Array:  # noqa: D102
         t = signs(y, V.shape[1], V)
-        return t * self.phi_prox(t * V, _per_row(tau))
+        return t * self.phi_prox(t * V, per_row(tau, V))
 
     def envelope(self, V: Array, tau: Array | float) -> Array:  # noqa: D102
-        tau = _per_row(tau)
+        tau = per_row(tau, V)
         return _all_labels(self._phi_envelope(V, tau), self._phi_envelope(-V, tau))
 
     def conjugate(self, dual: Array, y: Array) -> Array:  # noqa: D102
@@ -173,9 +185,12 @@ def _all_labels(own: Array, other: Array) -> Array:
     xp = array_namespace(own)
     if own.shape[1] == 1:
         return xp.concat((other, own), axis=1)
-    return xp.sum(other, axis=1, keepdims=True) + (own - other)
+    # The other columns are added from both sides, not by subtracting the own one from the sum of
+    # all: other_c may exceed the rest by more digits than the dtype has.
+    return own + _sum_before(other) + xp.flip(_sum_before(xp.flip(other, axis=1)), axis=1)
 
 
-def _per_row(tau: Array | float) -> Array | float:
-    """Let a step per row broadcast over columns."""
-    return tau[:, None] if getattr(tau, "ndim", 0) == 1 else tau
+def _sum_before(costs: Array) -> Array:
+    """Sum of the columns left of each column, (N, C)."""
+    xp = array_namespace(costs)
+    return xp.cumulative_sum(costs, axis=1, include_initial=True)[:, :-1]

@@ -1,0 +1,141 @@
+"""Bounds on class counts: given by group and class, by class, by name, or not at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.hints._classes import ClassCodes, plain
+from tacit.hints._data import (
+    name_from_data,
+    name_to_data,
+    numbers_from_data,
+    numbers_to_data,
+)
+
+__all__ = ["Bound"]
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class Bound:
+    """One side of count bounds for G groups, before the classes are known.
+
+    Parameters
+    ----------
+    spec : None, number, array of shape (C,) or (G, C), or dict
+        No bound; one number for every class; per class; per group and class; or by class
+        name with one number, or one per group. Classes that a dict leaves out are unbounded.
+    n_groups : int
+        Number of groups.
+    missing : float
+        What stands for "no bound": -inf below, +inf above.
+    who : str
+        Prefix of error messages.
+    """
+
+    def __init__(self, spec: Any, n_groups: int, missing: float, who: str) -> None:
+        self.n_groups, self.missing, self.who = n_groups, missing, who
+        self.named: dict[Any, FloatArray] | None = None
+        self.table: FloatArray | None = None
+        if isinstance(spec, dict):
+            self.named = {plain(name): self._per_group(v, name) for name, v in spec.items()}
+        elif spec is not None:
+            self.table = self._read(spec)
+
+    def _read(self, spec: Any) -> FloatArray:
+        array = self._numbers(spec)
+        if array.ndim == 0:
+            array = array[None]
+        if array.ndim == 1:
+            array = np.tile(array, (self.n_groups, 1))
+        if array.ndim != 2 or len(array) != self.n_groups:
+            raise ValueError(
+                f"{self.who} has shape {np.shape(spec)}; expected one number, one per class, "
+                f"({self.n_groups} groups, classes), or a dict by class."
+            )
+        return array
+
+    def _per_group(self, value: Any, name: Any) -> FloatArray:
+        array = self._numbers(value)
+        if array.shape not in {(), (self.n_groups,)}:
+            raise ValueError(
+                f"{self.who}[{name!r}] has shape {array.shape}; expected one number or one for "
+                f"each of the {self.n_groups} groups."
+            )
+        return np.array(np.broadcast_to(array, (self.n_groups,)))
+
+    def _numbers(self, value: Any) -> FloatArray:
+        if isinstance(value, list):
+            value = [self.missing if v is None else v for v in value]
+        array = np.array(value, np.float64)
+        if np.isnan(array).any():
+            raise ValueError(f"{self.who} contains NaN; leave a bound out with None.")
+        return array
+
+    def resolve(self, classes: ClassCodes) -> FloatArray:
+        """Bounds as (G, C), with `missing` where there is none."""
+        if self.named is not None:
+            full = np.full((self.n_groups, len(classes)), self.missing)
+            for name, values in self.named.items():
+                full[:, classes.code(name, self.who)] = values
+            return full
+        if self.table is None:
+            return np.full((self.n_groups, len(classes)), self.missing)
+        if self.table.shape[1] not in {1, len(classes)}:
+            raise ValueError(
+                f"{self.who} has bounds for {self.table.shape[1]} classes but there are "
+                f"{len(classes)}."
+            )
+        return np.array(np.broadcast_to(self.table, (self.n_groups, len(classes))))
+
+    @property
+    def width(self) -> int | None:
+        """Number of classes, where an array fixes it."""
+        return None if self.table is None or self.table.shape[1] == 1 else self.table.shape[1]
+
+    @property
+    def names(self) -> list[Any]:
+        """Class names used."""
+        return [] if self.named is None else list(self.named)
+
+    def changed(self, groups: npt.NDArray[np.intp], change: Any) -> Any:
+        """Return the bound of some groups as a spec, after `change(values, g)` where `g` are groups."""
+        if self.named is not None:
+            return {k: change(v[groups][:, None])[:, 0] for k, v in self.named.items()}
+        return None if self.table is None else change(self.table[groups])
+
+    def entries(self, group: int) -> list[tuple[Any, float]]:
+        """Bounds of one group as (class name or column or None for all, value) pairs."""
+        if self.named is not None:
+            pairs = [(("name", k), v[group]) for k, v in self.named.items()]
+        elif self.table is None:
+            pairs = []
+        else:
+            pairs = [(("column", j), v) for j, v in enumerate(self.table[group])]
+        return [(key, float(v)) for key, v in pairs if np.isfinite(v)]
+
+    def to_data(self) -> Any:
+        """Plain data for files."""
+        if self.named is not None:
+            return {
+                "by_class": [[name_to_data(k), numbers_to_data(v)] for k, v in self.named.items()]
+            }
+        return None if self.table is None else numbers_to_data(self.table)
+
+    @staticmethod
+    def from_data(data: Any) -> Any:
+        """Return the spec that `to_data` wrote; plain mappings by class name are read too."""
+        if isinstance(data, dict) and set(data) == {"by_class"}:
+            return {name_from_data(k): numbers_from_data(v) for k, v in data["by_class"]}
+        if isinstance(data, dict) or data is None:
+            return data
+        return numbers_from_data(
+            [-np.inf if v is None else v for v in data] if _flat(data) else data
+        )
+
+
+def _flat(data: Any) -> bool:
+    return isinstance(data, list) and not any(isinstance(v, list) for v in data)

@@ -1,0 +1,103 @@
+"""Class names: any hashable, turned into codes 0..C-1 once and back once."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["ClassCodes", "as_names", "is_name", "plain"]
+
+
+def plain(name: Any) -> Any:
+    """Turn a numpy scalar into the Python value it holds."""
+    return name.item() if isinstance(name, np.generic) else name
+
+
+def is_name(value: Any) -> bool:
+    """Whether `value` is one class name rather than a list of them.
+
+    Lists and arrays are many names; everything else (strings, numbers, tuples) is one.
+    """
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0
+    return not isinstance(value, list | range) and not hasattr(value, "iloc")
+
+
+def as_names(values: Any) -> npt.NDArray[Any]:
+    """Store class names as a 1-D array without changing their types.
+
+    A list that mixes types becomes an object array; numpy's own conversion would turn
+    ``['a', 1]`` into strings.
+    """
+    if is_name(values):
+        values = [values]
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        return values
+    items = [plain(v) for v in (values.tolist() if hasattr(values, "tolist") else values)]
+    kinds = {type(v) for v in items}
+    if kinds == {int} or kinds == {str} or kinds == {bool}:
+        return np.array(items)
+    array = np.empty(len(items), object)
+    array[:] = items
+    return array
+
+
+class ClassCodes:
+    """The classes in their fixed order, with the way from names to codes.
+
+    Parameters
+    ----------
+    names : sequence of hashable
+        Class names; their position is their code.
+    """
+
+    def __init__(self, names: Sequence[Hashable] | npt.NDArray[Any]) -> None:
+        self.names: list[Any] = [plain(v) for v in names]
+        self._codes = {name: code for code, name in enumerate(self.names)}
+        if len(self._codes) < len(self.names):
+            twice = next(v for v in self.names if self.names.count(v) > 1)
+            raise ValueError(f"classes names {twice!r} twice; each class must appear once.")
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, code: int) -> Any:
+        return self.names[code]
+
+    def code(self, name: Hashable, who: str) -> int:
+        """Code of one name; `who` says in the error which hint used it."""
+        try:
+            return self._codes[plain(name)]
+        except KeyError:
+            raise ValueError(self._unknown(plain(name), who)) from None
+
+    def encode(self, names: npt.NDArray[Any], who: str) -> npt.NDArray[np.intp]:
+        """Codes of an array of names, in its shape; each distinct name is looked up once."""
+        flat = names.ravel()
+        if flat.dtype == object:
+            codes = np.fromiter((self.code(v, who) for v in flat), np.intp, len(flat))
+        else:
+            distinct, inverse = np.unique(flat, return_inverse=True)
+            table = np.array([self.code(v, who) for v in distinct], np.intp)
+            codes = table[inverse] if len(distinct) else np.empty(0, np.intp)
+        return codes.reshape(names.shape)
+
+    def _unknown(self, name: Any, who: str) -> str:
+        near = difflib.get_close_matches(str(name), [str(v) for v in self.names], n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        listed = ", ".join(repr(v) for v in self.names[:10])
+        more = f", ... ({len(self)} in all)" if len(self) > 10 else ""
+        return f"{who} names the class {name!r}, which is not one of {listed}{more}.{hint}"
+
+
+def sort_names(names: Iterable[Any]) -> list[Any]:
+    """Sort distinct class names; mixed types are ordered by type, then by their text."""
+    distinct = {plain(v) for v in names}
+    try:
+        return sorted(distinct)
+    except TypeError:
+        return sorted(distinct, key=lambda v: (type(v).__name__, repr(v)))

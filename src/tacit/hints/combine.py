@@ -1,0 +1,178 @@
+"""Several hints at once: combine, compile, restrict, and find the class order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from tacit.hints._classes import ClassCodes, sort_names
+from tacit.hints._program import Counts, LabelProgram, Pairs
+from tacit.hints._rows import Rows
+from tacit.hints.base import Hint
+
+__all__ = ["Hints", "HintsOver", "infer_classes"]
+
+
+class Hints(Hint):
+    """All of the given hints hold; what ``a + b`` makes. Without any, nothing is known."""
+
+    kind = "all"
+
+    def __init__(self, parts: Iterable[Hint] = ()) -> None:
+        flat: list[Hint] = []
+        for part in parts:
+            if not isinstance(part, Hint):
+                raise TypeError(f"expected hints, got {type(part).__name__}: {part!r}.")
+            flat.extend(part.parts if isinstance(part, Hints) else [part])
+        self.parts: tuple[Hint, ...] = tuple(flat)
+
+    def __iter__(self) -> Iterator[Hint]:
+        return iter(self.parts)
+
+    def compile(self, n: int, classes: ClassCodes) -> LabelProgram:  # noqa: D102
+        return merge(n, len(classes), (part.compile(n, classes) for part in self.parts))
+
+    def rows(self) -> npt.NDArray[np.intp]:  # noqa: D102
+        return np.unique(np.concatenate([np.empty(0, np.intp), *(p.rows() for p in self.parts)]))
+
+    def names(self) -> list[Any]:  # noqa: D102
+        return [name for part in self.parts for name in part.names()]
+
+    def width(self) -> int | None:  # noqa: D102
+        return _agree((p.width() for p in self.parts), self.parts, "classes")
+
+    def length(self) -> int | None:  # noqa: D102
+        return _agree((p.length() for p in self.parts), self.parts, "rows")
+
+    def restrict(self, rows: Any, n: int | None = None) -> Hints:  # noqa: D102
+        n = self.length() if n is None else n
+        return Hints(part.restrict(rows, n) for part in self.parts)
+
+    def over(self, n: int) -> HintsOver:
+        """Return the hints as an array-like of `n` rows, which cross-validation can index.
+
+        Examples
+        --------
+        ``GridSearchCV(clf, grid).fit(X, y, hints=known.over(len(X)))`` restricts the hints to
+        each training fold.
+        """
+        return HintsOver(self, n)
+
+    def split(self) -> Iterator[Hint]:  # noqa: D102
+        for part in self.parts:
+            yield from part.split()
+
+    def describe(self) -> str:  # noqa: D102
+        return "; ".join(part.describe() for part in self.parts)
+
+    def to_dict(self) -> dict[str, Any]:  # noqa: D102
+        return {"hints": [{"kind": p.kind} | p.to_dict() for p in self.parts]}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Hints:  # noqa: D102
+        from tacit.hints.files import read_hint
+
+        return cls(read_hint(item) for item in data["hints"])
+
+    def __repr__(self) -> str:
+        return " + ".join(map(repr, self.parts)) or "Hints()"
+
+
+class HintsOver(Hints):
+    """Hints about exactly `n` rows: has a shape, and indexing restricts it."""
+
+    def __init__(self, hints: Hint, n: int) -> None:
+        super().__init__([hints])
+        self.shape = (n,)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: Any) -> HintsOver:
+        part = self.restrict(rows, self.shape[0])
+        return HintsOver(part, len(Rows.read(rows, "hints")))
+
+
+def _agree(values: Iterable[int | None], parts: tuple[Hint, ...], what: str) -> int | None:
+    known = [(v, p) for v, p in zip(values, parts, strict=True) if v is not None]
+    for v, part in known:
+        if v != known[0][0]:
+            raise ValueError(f"{known[0][1]!r} speaks of {known[0][0]} {what} but {part!r} of {v}.")
+    return known[0][0] if known else None
+
+
+def infer_classes(classes: Any, found: Iterable[Any], hint: Hint) -> ClassCodes:
+    """Return the class order: the given one, else the sorted names, else 0..C-1 by array width.
+
+    Parameters
+    ----------
+    classes : sequence or None
+        The estimator's `classes`.
+    found : iterable
+        Names found in y.
+    hint : Hint
+        Its names and array widths.
+    """
+    width = hint.width()
+    if classes is not None:
+        codes = ClassCodes(list(classes))
+        if width is not None and width != len(codes):
+            raise ValueError(f"classes names {len(codes)} classes but the hints have {width}.")
+        return codes
+    names = sort_names([*found, *hint.names()])
+    if width is None or width == len(names):
+        return ClassCodes(names)
+    if all(isinstance(v, int) and 0 <= v < width for v in names):
+        return ClassCodes(list(range(width)))
+    shown = ", ".join(repr(v) for v in names[:6])
+    raise ValueError(
+        f"the hints' arrays have {width} classes but the names found are {shown}; "
+        "give the estimator classes=[...] in the order of the arrays."
+    )
+
+
+def merge(n: int, n_classes: int, programs: Iterable[LabelProgram]) -> LabelProgram:
+    """Put programs over the same rows and classes together."""
+    programs = list(programs)
+    allowed = [p.allowed for p in programs if p.allowed is not None]
+    unary = [p.unary for p in programs if p.unary is not None]
+    linear = [p for p in programs if p.linear is not None]
+    return LabelProgram(
+        n,
+        n_classes,
+        allowed=np.logical_and.reduce(allowed) if allowed else None,
+        unary=np.sum(unary, axis=0) if unary else None,
+        pairs=_merge_pairs(n_classes, [p.pairs for p in programs if len(p.pairs)]),
+        counts=_merge_counts(n_classes, [p.counts for p in programs if len(p.counts)]),
+        linear=sp.csr_array(sp.vstack([p.linear for p in linear])) if linear else None,
+        linear_lower=np.concatenate([np.empty(0), *(p.linear_lower for p in linear)]),
+        linear_upper=np.concatenate([np.empty(0), *(p.linear_upper for p in linear)]),
+    )
+
+
+def _merge_pairs(n_classes: int, parts: list[Pairs]) -> Pairs:
+    if not parts:
+        return Pairs.none(n_classes)
+    shift = np.cumsum([0, *(len(p.tables) for p in parts[:-1])])
+    return Pairs(
+        np.concatenate([p.edges for p in parts]),
+        np.concatenate([p.weight for p in parts]),
+        np.concatenate([p.table + s for p, s in zip(parts, shift, strict=True)]),
+        np.concatenate([p.tables for p in parts]),
+    )
+
+
+def _merge_counts(n_classes: int, parts: list[Counts]) -> Counts:
+    if not parts:
+        return Counts.none(n_classes)
+    sizes = np.concatenate([p.sizes for p in parts])
+    return Counts(
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp),
+        np.concatenate([p.members for p in parts]),
+        np.concatenate([p.lower for p in parts]),
+        np.concatenate([p.upper for p in parts]),
+    )

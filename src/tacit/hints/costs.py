@@ -1,0 +1,181 @@
+"""Soft knowledge about single rows: costs and votes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.hints._classes import ClassCodes, as_names
+from tacit.hints._data import names_from_data, names_to_data, numbers_from_data, numbers_to_data
+from tacit.hints._program import LabelProgram
+from tacit.hints._rows import frozen
+from tacit.hints.base import Hint
+
+__all__ = ["Cost", "Votes"]
+
+
+class Cost(Hint):
+    """Soft cost of every label of every row; +inf forbids.
+
+    Parameters
+    ----------
+    U : array of shape (N, C)
+        Costs in units of one row's loss, columns in class order.
+    """
+
+    kind = "cost"
+    keys = ("costs",)
+
+    def __init__(self, U: Any) -> None:
+        table = np.asarray(U, dtype=np.float64)
+        if table.ndim != 2:
+            raise ValueError(f"Cost: expected an array (rows, classes), got shape {table.shape}.")
+        bad = np.isnan(table) | (table == -np.inf)
+        if bad.any():
+            i, j = np.argwhere(bad)[0]
+            raise ValueError(f"Cost: entry ({i}, {j}) is {table[i, j]}; use numbers or +inf.")
+        self._table = frozen(table)
+
+    def compile(self, n: int, classes: ClassCodes) -> LabelProgram:  # noqa: D102
+        if self._table.shape != (n, len(classes)):
+            raise ValueError(
+                f"Cost: the array has shape {self._table.shape} but there are {n} rows and "
+                f"{len(classes)} classes."
+            )
+        allowed = np.isfinite(self._table)
+        unary = np.where(allowed, self._table, 0.0)
+        return LabelProgram(
+            n,
+            len(classes),
+            allowed=None if allowed.all() else allowed,
+            unary=unary if unary.any() else None,
+        )
+
+    def rows(self) -> npt.NDArray[np.intp]:  # noqa: D102
+        return np.arange(len(self._table))
+
+    def width(self) -> int | None:  # noqa: D102
+        return self._table.shape[1]
+
+    def length(self) -> int | None:  # noqa: D102
+        return len(self._table)
+
+    def restrict(self, rows: Any, n: int | None = None) -> Cost:  # noqa: D102
+        return Cost(self._table[self._row_map(rows, n).kept])
+
+    def split(self) -> Iterator[Hint]:  # noqa: D102
+        for i, j in np.argwhere(np.isinf(self._table)):
+            piece = np.zeros_like(self._table)
+            piece[i, j] = np.inf
+            yield _Forbidden(piece, int(i), int(j))
+
+    def describe(self) -> str:  # noqa: D102
+        return f"Cost gives the labels of {len(self._table)} rows"
+
+    def to_dict(self) -> dict[str, Any]:  # noqa: D102
+        return {"costs": numbers_to_data(self._table)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Cost:  # noqa: D102
+        return cls(numbers_from_data(data["costs"]))
+
+
+class _Forbidden(Cost):
+    """One infinite entry of a cost table."""
+
+    def __init__(self, U: Any, row: int, column: int) -> None:
+        super().__init__(U)
+        self._row, self._column = row, column
+
+    def rows(self) -> npt.NDArray[np.intp]:
+        return np.array([self._row])
+
+    def describe(self) -> str:
+        return f"Cost forbids class number {self._column} for row {self._row}"
+
+
+class Votes(Hint):
+    r"""Votes of labelling functions: :math:`u_{ic} = \sum_f w_f [L_{if} \ne c]` over those that vote.
+
+    A class costs a row the weight of all votes against it.
+
+    Parameters
+    ----------
+    L : array of shape (N, F)
+        Class that function f votes for on row i; -1 or None abstains.
+    weight : float or array of shape (F,), default=1.0
+        Cost of going against each function, in units of one row's loss.
+    """
+
+    kind = "votes"
+    keys = ("votes", "weight")
+
+    def __init__(self, L: Any, weight: Any = 1.0) -> None:
+        votes = L if isinstance(L, np.ndarray) else _vote_table(L)
+        if votes.ndim != 2:
+            raise ValueError(f"Votes: expected an array (rows, functions), got {votes.shape}.")
+        if np.issubdtype(votes.dtype, np.floating):
+            if not np.array_equal(votes, np.round(votes)):
+                raise ValueError("Votes: entries must be class names; -1 or None abstains.")
+            votes = votes.astype(np.int64)
+        self._votes = frozen(votes)
+        self._weight = frozen(np.asarray(weight, np.float64))
+        if self._weight.shape not in {(), (votes.shape[1],)}:
+            raise ValueError(
+                f"Votes: weight has shape {self._weight.shape}; expected one number or one for "
+                f"each of the {votes.shape[1]} functions."
+            )
+        if not np.all(np.isfinite(self._weight) & (self._weight >= 0)):
+            raise ValueError("Votes: weights must be finite and not negative.")
+
+    def _abstains(self) -> npt.NDArray[np.bool_]:
+        if self._votes.dtype == object:
+            return np.frompyfunc(lambda v: v is None or v == -1, 1, 1)(self._votes).astype(bool)
+        return np.asarray(self._votes == (-1 if self._votes.dtype.kind in "iu" else "-1"))
+
+    def compile(self, n: int, classes: ClassCodes) -> LabelProgram:  # noqa: D102
+        if len(self._votes) != n:
+            raise ValueError(f"Votes: {len(self._votes)} rows of votes but there are {n} rows.")
+        row, function = np.nonzero(~self._abstains())
+        codes = classes.encode(self._votes[row, function], "Votes")
+        weight = np.broadcast_to(self._weight, self._votes.shape[1:])[function]
+        support = np.zeros((n, len(classes)))
+        np.add.at(support, (row, codes), weight)
+        return LabelProgram(n, len(classes), unary=support.sum(axis=1, keepdims=True) - support)
+
+    def rows(self) -> npt.NDArray[np.intp]:  # noqa: D102
+        return np.arange(len(self._votes))
+
+    def names(self) -> list[Any]:  # noqa: D102
+        return list(set(self._votes[~self._abstains()].tolist()))
+
+    def length(self) -> int | None:  # noqa: D102
+        return len(self._votes)
+
+    def restrict(self, rows: Any, n: int | None = None) -> Votes:  # noqa: D102
+        return Votes(self._votes[self._row_map(rows, n).kept], self._weight)
+
+    def split(self) -> Iterator[Hint]:  # noqa: D102
+        return iter(())  # votes are soft: no part of them can contradict anything
+
+    def describe(self) -> str:  # noqa: D102
+        return f"Votes of {self._votes.shape[1]} functions"
+
+    def to_dict(self) -> dict[str, Any]:  # noqa: D102
+        return {"votes": names_to_data(self._votes), "weight": numbers_to_data(self._weight)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Votes:  # noqa: D102
+        return cls(names_from_data(data["votes"]), numbers_from_data(data.get("weight", 1.0)))
+
+
+def _vote_table(L: Any) -> npt.NDArray[Any]:
+    if hasattr(L, "to_numpy"):
+        return np.asarray(L.to_numpy())
+    rows = [list(row) for row in L]
+    if len({len(row) for row in rows}) > 1:
+        raise ValueError("Votes: every row needs one entry per labelling function.")
+    return as_names([v for row in rows for v in row]).reshape(len(rows), -1)

@@ -1,0 +1,274 @@
+"""Hints about single rows: given labels, negative labels, candidate sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.hints._classes import ClassCodes, as_names, is_name
+from tacit.hints._data import names_from_data, names_to_data, rows_to_data
+from tacit.hints._program import LabelProgram
+from tacit.hints._rows import Rows, frozen
+from tacit.hints.base import Hint
+
+__all__ = ["Labels", "Not", "OneOf"]
+
+
+class _RowHint(Hint):
+    """A statement per row; `_rows[i]` goes with the i-th entry of the other arrays."""
+
+    _rows: Rows
+
+    def rows(self) -> npt.NDArray[np.intp]:  # noqa: D102
+        return self._rows.index
+
+    def length(self) -> int | None:  # noqa: D102
+        return self._rows.n
+
+    def _start(self, n: int, classes: ClassCodes) -> tuple[npt.NDArray[np.intp], Any]:
+        index = self._rows.fit(n, type(self).__name__)
+        return index, np.ones((n, len(classes)), bool)
+
+
+class Labels(_RowHint):
+    """These rows have these labels.
+
+    Parameters
+    ----------
+    rows : array of int or bool
+        Positions or a mask.
+    classes : hashable or array of hashable
+        One class for all the rows, or one per row. Lists and arrays are per row; anything
+        else, a tuple too, is one name.
+
+    Examples
+    --------
+    >>> from tacit import hints
+    >>> hints.Labels([0, 5], ["cat", "dog"])
+    Labels(2 rows)
+    """
+
+    kind = "labels"
+    keys = ("rows", "classes")
+
+    def __init__(self, rows: Any, classes: Any) -> None:
+        self._rows = Rows.read(rows, "Labels")
+        self._classes = frozen(_per_row(classes, len(self._rows), "Labels"))
+
+    def compile(self, n: int, classes: ClassCodes) -> LabelProgram:  # noqa: D102
+        index, allowed = self._start(n, classes)
+        codes = classes.encode(self._classes, "Labels")
+        for c in range(len(classes)):
+            # Forbidding is idempotent, so a row listed twice keeps both statements.
+            allowed[np.ix_(index[codes != c], [c])] = False
+        return LabelProgram(n, len(classes), allowed=allowed)
+
+    def names(self) -> list[Any]:  # noqa: D102
+        return _distinct(self._classes)
+
+    def restrict(self, rows: Any, n: int | None = None) -> Labels:  # noqa: D102
+        row_map = self._row_map(rows, n)
+        keep = row_map.keep(self._rows.index)
+        return Labels(row_map.new[self._rows.index[keep]], self._classes[keep])
+
+    def split(self) -> Iterator[Hint]:  # noqa: D102
+        for row, name in zip(self._rows.index, self._classes, strict=True):
+            yield Labels([row], as_names(name))
+
+    def describe(self) -> str:  # noqa: D102
+        return f"row {self._rows.index[0]} has label {_show(self._classes[0])}"
+
+    def to_dict(self) -> dict[str, Any]:  # noqa: D102
+        return rows_to_data(self._rows) | {"classes": names_to_data(self._classes)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Labels:  # noqa: D102
+        return cls(data["rows"], names_from_data(data["classes"]))
+
+
+class Not(_RowHint):
+    """Negative labels: these rows do not have these labels.
+
+    Parameters
+    ----------
+    rows : array of int or bool
+        Positions or a mask.
+    classes : hashable or array of hashable, shape (), (rows,) or (rows, k)
+        Forbidden classes: one for all rows, one per row, or k per row.
+    """
+
+    kind = "not"
+    keys = ("rows", "classes")
+
+    def __init__(self, rows: Any, classes: Any) -> None:
+        self._rows = Rows.read(rows, "Not")
+        self._classes = frozen(_table_of_names(classes, len(self._rows)))
+
+    def compile(self, n: int, classes: ClassCodes) -> LabelProgram:  # noqa: D102
+        index, allowed = self._start(n, classes)
+        codes = classes.encode(self._classes, "Not")
+        allowed[index[:, None], codes] = False
+        return LabelProgram(n, len(classes), allowed=allowed)
+
+    def names(self) -> list[Any]:  # noqa: D102
+        return _distinct(self._classes)
+
+    def restrict(self, rows: Any, n: int | None = None) -> Not:  # noqa: D102
+        row_map = self._row_map(rows, n)
+        keep = row_map.keep(self._rows.index)
+        return Not(row_map.new[self._rows.index[keep]], self._classes[keep])
+
+    def split(self) -> Iterator[Hint]:  # noqa: D102
+        for row, names in zip(self._rows.index, self._classes, strict=True):
+            for name in names:
+                yield Not([row], as_names(name))
+
+    def describe(self) -> str:  # noqa: D102
+        return f"row {self._rows.index[0]} is not {_show(self._classes[0, 0])}"
+
+    def to_dict(self) -> dict[str, Any]:  # noqa: D102
+        return rows_to_data(self._rows) | {"classes": names_to_data(self._classes)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Not:  # noqa: D102
+        return cls(data["rows"], names_from_data(data["classes"]))
+
+
+class OneOf(_RowHint):
+    """Candidate sets: the label of each row is one of its set.
+
+    Parameters
+    ----------
+    rows : array of int or bool
+        Positions or a mask.
+    sets : sequence of iterables, or bool array of shape (rows, C)
+        Candidate classes of each row, by name, or as a mask over the classes.
+    """
+
+    kind = "one_of"
+    keys = ("rows", "sets", "mask")
+
+    def __init__(self, rows: Any, sets: Any) -> None:
+        self._rows = Rows.read(rows, "OneOf")
+        self._mask: npt.NDArray[np.bool_] | None = None
+        self._sets: list[list[Any]] = []
+        array = sets if isinstance(sets, np.ndarray) else None
+        if array is not None and array.dtype == bool and array.ndim == 2:
+            self._mask = frozen(array)
+            count = len(array)
+        else:
+            self._sets = [_candidate_set(s) for s in sets]
+            count = len(self._sets)
+        if count != len(self._rows):
+            raise ValueError(f"OneOf: {len(self._rows)} rows but {count} candidate sets.")
+        sizes = self._mask.sum(1) if self._mask is not None else [len(s) for s in self._sets]
+        empty = np.flatnonzero(np.asarray(sizes) == 0)
+        if len(empty):
+            raise ValueError(
+                f"OneOf: the candidate set of row {self._rows.index[empty[0]]} is empty; "
+                "name at least one class."
+            )
+
+    def compile(self, n: int, classes: ClassCodes) -> LabelProgram:  # noqa: D102
+        index, allowed = self._start(n, classes)
+        mask = self._mask if self._mask is not None else self._encoded(classes)
+        if mask.shape[1] != len(classes):
+            raise ValueError(
+                f"OneOf: the mask has {mask.shape[1]} columns but there are {len(classes)} classes."
+            )
+        at, column = np.nonzero(~mask)
+        allowed[index[at], column] = False
+        return LabelProgram(n, len(classes), allowed=allowed)
+
+    def _encoded(self, classes: ClassCodes) -> npt.NDArray[np.bool_]:
+        sizes = [len(s) for s in self._sets]
+        flat = as_names([name for s in self._sets for name in s])
+        mask = np.zeros((len(self._sets), len(classes)), bool)
+        mask[np.repeat(np.arange(len(sizes)), sizes), classes.encode(flat, "OneOf")] = True
+        return mask
+
+    def names(self) -> list[Any]:  # noqa: D102
+        return list({name for s in self._sets for name in s})
+
+    def width(self) -> int | None:  # noqa: D102
+        return None if self._mask is None else self._mask.shape[1]
+
+    def restrict(self, rows: Any, n: int | None = None) -> OneOf:  # noqa: D102
+        row_map = self._row_map(rows, n)
+        keep = np.flatnonzero(row_map.keep(self._rows.index))
+        sets = self._mask[keep] if self._mask is not None else [self._sets[i] for i in keep]
+        return OneOf(row_map.new[self._rows.index[keep]], sets)
+
+    def split(self) -> Iterator[Hint]:  # noqa: D102
+        for i, row in enumerate(self._rows.index):
+            yield OneOf([row], self._mask[[i]] if self._mask is not None else [self._sets[i]])
+
+    def describe(self) -> str:  # noqa: D102
+        if self._mask is not None:
+            which = ", ".join(str(c) for c in np.flatnonzero(self._mask[0]))
+            return f"row {self._rows.index[0]} is one of the classes number {which}"
+        which = ", ".join(_show(v) for v in self._sets[0])
+        return f"row {self._rows.index[0]} is one of {which}"
+
+    def to_dict(self) -> dict[str, Any]:  # noqa: D102
+        if self._mask is not None:
+            return rows_to_data(self._rows) | {"mask": self._mask.astype(int).tolist()}
+        sets = [names_to_data(as_names(s)) for s in self._sets]
+        return rows_to_data(self._rows) | {"sets": sets}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> OneOf:  # noqa: D102
+        if "mask" in data:
+            return cls(data["rows"], np.array(data["mask"], bool).reshape(len(data["mask"]), -1))
+        return cls(data["rows"], [names_from_data(s) for s in data["sets"]])
+
+
+def _show(name: Any) -> str:
+    return repr(name.item() if isinstance(name, np.generic) else name)
+
+
+def _distinct(names: npt.NDArray[Any]) -> list[Any]:
+    flat = names.ravel()
+    if flat.dtype == object:
+        return list(set(flat.tolist()))
+    return np.unique(flat).tolist()  # type: ignore[no-any-return]
+
+
+def _per_row(classes: Any, count: int, who: str) -> npt.NDArray[Any]:
+    if is_name(classes):
+        return np.repeat(as_names(classes), count)
+    names = as_names(classes)
+    if names.ndim != 1 or len(names) != count:
+        raise ValueError(f"{who}: {count} rows but classes of shape {names.shape}.")
+    return names
+
+
+def _table_of_names(classes: Any, count: int) -> npt.NDArray[Any]:
+    if is_name(classes):
+        return np.repeat(as_names(classes), count)[:, None]
+    if isinstance(classes, np.ndarray):
+        table = classes if classes.ndim == 2 else classes[:, None]
+    elif len(classes) and all(isinstance(row, list | np.ndarray) for row in classes):
+        widths = {len(row) for row in classes}
+        if len(widths) > 1:
+            raise ValueError(
+                f"Not: rows name {min(widths)} to {max(widths)} classes each; give the same "
+                "number for every row, or add several Not hints."
+            )
+        table = as_names([v for row in classes for v in row]).reshape(len(classes), -1)
+    else:
+        table = as_names(classes)[:, None]
+    if len(table) != count:
+        raise ValueError(f"Not: {count} rows but classes for {len(table)}.")
+    return table
+
+
+def _candidate_set(names: Any) -> list[Any]:
+    if isinstance(names, str | bytes) or not hasattr(names, "__iter__"):
+        raise TypeError(
+            f"OneOf: each candidate set must be a list or set of classes, got {names!r}."
+        )
+    return as_names(list(names)).tolist()  # type: ignore[no-any-return]

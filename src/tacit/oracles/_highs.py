@@ -1,0 +1,115 @@
+"""HiGHS, kept between calls: change the costs, start from the last basis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import highspy
+import numpy as np
+import numpy.typing as npt
+
+from tacit.oracles._relaxation import Relaxation
+
+__all__ = ["Answer", "Model"]
+
+FloatArray = npt.NDArray[np.float64]
+
+INTEGRAL = 1e-6  # HiGHS's own feasibility tolerance is 1e-7
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What HiGHS returned: columns, row prices, its bound; None where there is no such thing."""
+
+    columns: FloatArray | None
+    prices: FloatArray | None
+    bound: float
+    infeasible: bool
+    optimal: bool
+
+
+class Model:
+    """One HiGHS instance for one relaxation.
+
+    Parameters
+    ----------
+    relaxation : Relaxation
+        Rows and columns.
+    integer : bool
+        Whether the label columns must be whole numbers.
+    """
+
+    def __init__(self, relaxation: Relaxation, integer: bool) -> None:
+        self.integer = integer
+        self.width = len(relaxation.cap)
+        self._h = highspy.Highs()
+        for option, value in {
+            "output_flag": False,
+            "parallel": "off",  # the answer must not depend on the number of threads
+            "simplex_strategy": 1,  # serial dual simplex: warm after a change of costs too
+            "presolve": "on" if integer else "off",  # presolve drops the basis
+            "mip_rel_gap": 0.0,
+            "mip_abs_gap": 1e-9,
+        }.items():
+            self._h.setOptionValue(option, value)
+        if not integer:
+            self._h.setOptionValue("solver", "simplex")
+        self._h.passModel(_as_lp(relaxation, integer))
+        self._all = np.arange(self.width, dtype=np.int32)
+
+    def solve(
+        self,
+        cost: FloatArray,
+        *,
+        fresh: bool = False,
+        time_limit: float | None = None,
+        start: FloatArray | None = None,
+        cap: FloatArray | None = None,
+    ) -> Answer:
+        """Minimise for new costs; `fresh` forgets the basis, `start` is a known solution."""
+        h = self._h
+        h.changeColsCost(self.width, self._all, cost)
+        if cap is not None:
+            h.changeColsBounds(self.width, self._all, np.zeros(self.width), cap)
+        if fresh or self.integer:
+            h.clearSolver()
+        if time_limit is not None:
+            # HiGHS counts its run time from the first call on.
+            h.setOptionValue("time_limit", h.getRunTime() + time_limit)
+        if start is not None:
+            solution = highspy.HighsSolution()
+            solution.col_value = list(start)
+            h.setSolution(solution)
+        h.run()
+        return self._answer()
+
+    def _answer(self) -> Answer:
+        h = self._h
+        status = h.getModelStatus()
+        kinds = highspy.HighsModelStatus
+        infeasible = status in {kinds.kInfeasible, kinds.kUnboundedOrInfeasible}
+        info, solution = h.getInfo(), h.getSolution()
+        found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+        columns = np.array(solution.col_value) if found and not infeasible else None
+        prices = None if self.integer or not found else np.array(solution.row_dual)
+        bound = info.mip_dual_bound if self.integer else -np.inf
+        return Answer(columns, prices, float(bound), infeasible, status == kinds.kOptimal)
+
+
+def _as_lp(relaxation: Relaxation, integer: bool) -> Any:
+    A = relaxation.A
+    lp = highspy.HighsLp()
+    lp.num_row_, lp.num_col_ = A.shape
+    lp.col_cost_ = np.zeros(lp.num_col_)
+    lp.col_lower_, lp.col_upper_ = np.zeros(lp.num_col_), relaxation.cap
+    lp.row_lower_, lp.row_upper_ = relaxation.lower, relaxation.upper
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = A.indptr.astype(np.int32)
+    lp.a_matrix_.index_ = A.indices.astype(np.int32)
+    lp.a_matrix_.value_ = A.data
+    if integer:
+        kinds = highspy.HighsVarType
+        extra = lp.num_col_ - relaxation.n_labels
+        lp.integrality_ = [kinds.kInteger] * relaxation.n_labels + [kinds.kContinuous] * extra
+    return lp

@@ -1,0 +1,172 @@
+"""A label program as rows and columns of a (mixed-integer) linear program.
+
+Columns: x[k, c], "component k has label c", then for each edge with soft costs one column per pair
+of labels (the local polytope). Rows: one label each, then counts, linear rows and pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from tacit.hints._program import LabelProgram, Pairs
+from tacit.oracles._contract import Contraction
+
+__all__ = ["Relaxation"]
+
+FloatArray = npt.NDArray[np.float64]
+Rows = tuple[sp.csr_array, FloatArray, FloatArray]
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """min <cost, columns> subject to lower <= A columns <= upper, 0 <= columns <= cap."""
+
+    contraction: Contraction
+    n_classes: int
+    A: sp.csr_array  # the first K rows say that each component has one label
+    lower: FloatArray
+    upper: FloatArray
+    cap: FloatArray  # 1, or 0 where a label or a pair of labels is forbidden
+    pair_cost: FloatArray  # costs of the columns after the first K * C
+
+    @classmethod
+    def of(cls, program: LabelProgram) -> Relaxation:
+        """Write a program down."""
+        joined = Contraction.of(program)
+        k, n_classes = joined.allowed.shape
+        hard = _zero_or_inf(joined.pairs.tables)[joined.pairs.table]
+        edges, soft_cap, pair_cost = _soft_edges(_take(joined.pairs, ~hard), k, n_classes)
+        blocks = [
+            _one_label_each(k, n_classes),
+            _count_rows(program, joined),
+            _linear_rows(program, joined),
+            _exclusions(_take(joined.pairs, hard), k, n_classes),
+        ]
+        width = k * n_classes + len(soft_cap)
+        A = sp.vstack([_widen(b[0], width) for b in blocks] + [edges[0]])
+        return cls(
+            joined,
+            n_classes,
+            sp.csr_array(A),
+            np.concatenate([b[1] for b in blocks] + [edges[1]]),
+            np.concatenate([b[2] for b in blocks] + [edges[2]]),
+            np.concatenate([joined.allowed.ravel().astype(float), soft_cap]),
+            pair_cost,
+        )
+
+    @property
+    def n_labels(self) -> int:
+        """Columns that are labels; the others are pairs of labels."""
+        return self.contraction.allowed.size
+
+    def column_cost(self, cost: npt.NDArray[np.floating]) -> FloatArray:
+        """Costs of all columns for the given costs of rows and labels."""
+        own = self.contraction.gather(cost) + self.contraction.unary
+        return np.concatenate([own.ravel(), self.pair_cost])
+
+    def bound(self, column_cost: FloatArray, prices: FloatArray) -> float:
+        """Lower bound at any row prices: relax all rows but "one label each".
+
+        Prices with the wrong sign for an infinite bound are set to zero.
+        """
+        k = len(self.contraction.allowed)
+        p = prices.copy()
+        p[:k] = 0.0
+        p[(p > 0) & np.isinf(self.lower)] = 0.0
+        p[(p < 0) & np.isinf(self.upper)] = 0.0
+        side = np.where(p > 0, self.lower, np.where(p < 0, self.upper, 0.0))
+        reduced = column_cost - self.A.T @ p
+        labels = reduced[: self.n_labels].reshape(k, -1)
+        labels = np.where(self.contraction.allowed, labels, np.inf).min(axis=1, initial=np.inf)
+        rest = np.minimum(reduced[self.n_labels :], 0.0) * self.cap[self.n_labels :]
+        return float(p @ side + labels.sum() + rest.sum())
+
+    def labels(self, columns: FloatArray) -> npt.NDArray[np.int32]:
+        """Row labels of a solution: the largest column of each component."""
+        x = columns[: self.n_labels].reshape(-1, self.n_classes)
+        return x.argmax(axis=1).astype(np.int32)[self.contraction.component]
+
+
+def _zero_or_inf(tables: FloatArray) -> npt.NDArray[np.bool_]:
+    return np.asarray(((tables == 0) | np.isinf(tables)).all(axis=(1, 2)))
+
+
+def _take(pairs: Pairs, keep: npt.NDArray[np.bool_]) -> Pairs:
+    return Pairs(pairs.edges[keep], pairs.weight[keep], pairs.table[keep], pairs.tables)
+
+
+def _widen(rows: sp.csr_array, width: int) -> sp.csr_array:
+    return sp.csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], width))
+
+
+def _one_label_each(k: int, n_classes: int) -> Rows:
+    A = sp.csr_array(sp.kron(sp.eye_array(k), np.ones((1, n_classes))))
+    return A, np.ones(k), np.ones(k)
+
+
+def _count_rows(program: LabelProgram, joined: Contraction) -> Rows:
+    """Rows of the bounds that can bind."""
+    counts, n_classes = program.counts, program.n_classes
+    binds = (counts.lower > 0) | (counts.upper < counts.sizes[:, None])
+    group, cls = np.nonzero(binds)
+    member = sp.csr_array(
+        (
+            np.ones(len(counts.members)),
+            joined.component[counts.members],
+            counts.indptr,
+        ),
+        shape=(len(counts), len(joined.allowed)),
+    )
+    rows = member[group].tocoo()  # rows of one component in a group add up
+    column = rows.coords[1] * n_classes + cls[rows.coords[0]]
+    A = sp.csr_array(
+        (rows.data, (rows.coords[0], column)), shape=(len(group), joined.allowed.size)
+    )
+    return A, counts.lower[group, cls].astype(float), counts.upper[group, cls].astype(float)
+
+
+def _linear_rows(program: LabelProgram, joined: Contraction) -> Rows:
+    width = joined.allowed.size
+    if program.linear is None:
+        return sp.csr_array((0, width)), np.empty(0), np.empty(0)
+    coo = program.linear.tocoo()
+    row, cls = np.divmod(coo.coords[1], program.n_classes)
+    column = joined.component[row] * program.n_classes + cls
+    A = sp.csr_array((coo.data, (coo.coords[0], column)), shape=(coo.shape[0], width))
+    return A, program.linear_lower, program.linear_upper
+
+
+def _exclusions(pairs: Pairs, k: int, n_classes: int) -> Rows:
+    """x[i, a] + x[j, b] <= 1 for every forbidden pair of labels."""
+    m, a, b = np.nonzero(np.isinf(pairs.tables[pairs.table]))
+    i, j = pairs.edges[m, 0], pairs.edges[m, 1]
+    row = np.repeat(np.arange(len(m)), 2)
+    column = np.column_stack([i * n_classes + a, j * n_classes + b]).ravel()
+    A = sp.csr_array((np.ones(len(row)), (row, column)), shape=(len(m), k * n_classes))
+    return A, np.full(len(m), -np.inf), np.ones(len(m))
+
+
+def _soft_edges(
+    pairs: Pairs, k: int, n_classes: int
+) -> tuple[Rows, FloatArray, FloatArray]:
+    """Pair columns z with sum_b z[a, b] = x[i, a] and sum_a z[a, b] = x[j, b]."""
+    m, square = len(pairs), n_classes * n_classes
+    table = pairs.weight[:, None, None] * pairs.tables[pairs.table]
+    cap = np.isfinite(table).astype(float).ravel()
+    cost = np.where(np.isfinite(table), table, 0.0).ravel()
+    edge, a, b = np.unravel_index(np.arange(m * square), (m, n_classes, n_classes))
+    z = k * n_classes + np.arange(m * square)
+    first, second = edge * 2 * n_classes + a, edge * 2 * n_classes + n_classes + b
+    every = np.arange(m * n_classes)
+    e, c = np.divmod(every, n_classes)
+    row = np.concatenate([first, second, e * 2 * n_classes + c, e * 2 * n_classes + n_classes + c])
+    own = [pairs.edges[e, 0] * n_classes + c, pairs.edges[e, 1] * n_classes + c]
+    column = np.concatenate([z, z, *own])
+    value = np.concatenate([np.ones(2 * len(z)), -np.ones(2 * len(every))])
+    shape = (2 * m * n_classes, k * n_classes + m * square)
+    zeros = np.zeros(shape[0])
+    return (sp.csr_array((value, (row, column)), shape=shape), zeros, zeros), cap, cost

@@ -1,0 +1,171 @@
+"""Overlapping counts and linear rows by HiGHS: LP first, integers only where it is fractional."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.exceptions import InfeasibleHints, NotConverged
+from tacit.hints._program import LabelProgram
+from tacit.oracles._highs import INTEGRAL, Answer, Model
+from tacit.oracles._relaxation import Relaxation
+from tacit.oracles.base import Oracle, OracleResult, Verdict
+
+__all__ = ["LinearProgramOracle", "MixedIntegerOracle"]
+
+FloatArray = npt.NDArray[np.float64]
+
+# HiGHS prices are right to about 1e-7 of a reduced cost; a larger gap is not rounding.
+CLOSED = 1e-7
+
+
+class MixedIntegerOracle(Oracle):
+    """Anything at all: HiGHS on the local polytope, then branch and bound if fractional.
+
+    The LP is solved by warm dual simplex. Its answer is checked by a dual bound that is computed
+    here from its prices, and solved again from scratch if the two differ. A fractional answer is
+    first repaired by integers in the fractional rows alone; if that misses `gap`, by all.
+
+    Parameters
+    ----------
+    program : LabelProgram
+        What is known.
+    gap : float, default=0.0
+        Relative distance from the bound at which a repaired answer is good enough.
+    time_limit : float, optional
+        Seconds for branch and bound in one call.
+
+    Attributes
+    ----------
+    n_fractional : int
+        How many calls had a fractional LP answer.
+
+    Notes
+    -----
+    Equation: (17) in 000, label step under overlapping count bounds
+    """
+
+    name = "milp"
+    summary = "anything, by branch and bound"
+
+    def __init__(
+        self, program: LabelProgram, *, gap: float = 0.0, time_limit: float | None = None
+    ) -> None:
+        super().__init__(program)
+        self.gap, self.time_limit, self.n_fractional = gap, time_limit, 0
+        self._relaxation = Relaxation.of(program)
+        if not self._relaxation.contraction.allowed.any(axis=1).all():
+            raise InfeasibleHints("some row has no label that all its hints allow.")
+        self._lp = Model(self._relaxation, integer=False)
+        self._milp: Model | None = None
+
+    @classmethod
+    def accepts(cls, program: LabelProgram) -> Verdict:  # noqa: D102
+        return Verdict(True, "branch and bound takes any program; it may be slow")
+
+    def solve(self, cost: npt.NDArray[np.floating]) -> OracleResult:  # noqa: D102
+        column_cost = self._relaxation.column_cost(cost)
+        answer, bound = self._solve_lp(column_cost)
+        assert answer.columns is not None
+        x = answer.columns[: self._relaxation.n_labels]
+        whole = np.abs(x - np.round(x)).max(initial=0.0) <= INTEGRAL
+        result = self._result(answer.columns, cost, bound)
+        if whole and result is not None and result.exact:
+            return result
+        self.n_fractional += 1
+        return self._repair(answer.columns, cost, column_cost, bound)
+
+    def _solve_lp(self, column_cost: FloatArray) -> tuple[Answer, float]:
+        """LP answer whose own prices prove it."""
+        for fresh in (False, True):
+            answer = self._lp.solve(column_cost, fresh=fresh)
+            if answer.columns is None or answer.prices is None:
+                continue
+            bound = self._relaxation.bound(column_cost, answer.prices)
+            value = float(column_cost @ answer.columns)
+            if value - bound <= CLOSED * (1.0 + abs(value)):
+                return answer, bound
+        if answer.infeasible:
+            raise InfeasibleHints("no labeling satisfies all hints.")
+        if answer.columns is None or answer.prices is None:
+            raise NotConverged("HiGHS found no answer to the linear relaxation of the hints.")
+        return answer, bound  # a wide bound is still a bound
+
+    def _result(
+        self, columns: FloatArray, cost: npt.NDArray[np.floating], bound: float
+    ) -> OracleResult | None:
+        """Answer with its value recomputed; None if its labels break a hint."""
+        labels = self._relaxation.labels(columns)
+        own = self.program.value(labels)
+        if not np.isfinite(own):
+            return None
+        value = float(cost[np.arange(len(labels)), labels].sum(dtype=np.float64)) + own
+        bound = min(bound, value)
+        return OracleResult(labels, value, bound, value - bound <= CLOSED * (1.0 + abs(value)))
+
+    def _repair(
+        self,
+        columns: FloatArray,
+        cost: npt.NDArray[np.floating],
+        column_cost: FloatArray,
+        bound: float,
+    ) -> OracleResult:
+        """Whole labels: first in the fractional rows only, then in all."""
+        if self._milp is None:
+            self._milp = Model(self._relaxation, integer=True)
+        deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
+        few = self._milp.solve(
+            column_cost, cap=self._fixed_cap(columns), time_limit=self.time_limit
+        )
+        first = None if few.columns is None else self._result(few.columns, cost, bound)
+        if first is not None and _relative_gap(first) <= self.gap:
+            return first
+        left = None if deadline is None else max(deadline - time.monotonic(), 0.01)
+        full = self._milp.solve(
+            column_cost,
+            cap=self._relaxation.cap,
+            time_limit=left,
+            start=None if first is None else few.columns,
+        )
+        if full.infeasible:
+            raise InfeasibleHints("no labeling satisfies all hints.")
+        last = None if full.columns is None else self._result(full.columns, cost, full.bound)
+        found = [r for r in (first, last) if r is not None]
+        if not found:
+            raise NotConverged(
+                f"no feasible labeling was found in {self.time_limit} s; raise time_limit."
+            )
+        best = min(found, key=lambda r: r.value)
+        proven = max(bound, min(full.bound, best.value))
+        exact = best.value - proven <= CLOSED * (1.0 + abs(best.value))
+        return OracleResult(best.labels, best.value, proven, exact)
+
+    def _fixed_cap(self, columns: FloatArray) -> FloatArray:
+        """Upper bounds that keep every component whose labels are whole already."""
+        n_labels = self._relaxation.n_labels
+        x = columns[:n_labels].reshape(-1, self.program.n_classes)
+        whole = np.abs(x - np.round(x)).max(axis=1) <= INTEGRAL
+        cap = self._relaxation.cap.copy()
+        cap[:n_labels] *= np.where(whole[:, None], np.round(x), 1.0).ravel()
+        return cap
+
+
+class LinearProgramOracle(MixedIntegerOracle):
+    """Counts of overlapping groups and linear rows: an LP that is nearly always integral."""
+
+    name = "lp"
+    summary = "overlapping counts and linear rows; hard must-links; integers where fractional"
+
+    @classmethod
+    def accepts(cls, program: LabelProgram) -> Verdict:  # noqa: D102
+        from tacit.oracles._contract import Contraction
+
+        if len(program.pairs) and len(Contraction.of(program).pairs):
+            return Verdict(False, "pairs of rows are not linear in their labels")
+        return Verdict(True, "only counts and linear rows couple the rows")
+
+
+def _relative_gap(result: OracleResult) -> float:
+    return (result.value - result.bound) / max(abs(result.value), 1e-12)

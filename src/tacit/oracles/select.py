@@ -1,0 +1,96 @@
+"""Choose the cheapest oracle that is exact for a program, and say why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.exceptions import NoOracle
+from tacit.hints._program import LabelProgram
+from tacit.oracles.assignment import AssignmentOracle
+from tacit.oracles.base import Oracle, Verdict
+from tacit.oracles.exhaustive import ExhaustiveOracle
+from tacit.oracles.forest import ForestOracle
+from tacit.oracles.linear_program import LinearProgramOracle, MixedIntegerOracle
+from tacit.oracles.separable import SeparableOracle
+
+__all__ = ["ORACLES", "PREFERENCE", "Choice", "select_oracle"]
+
+# Cheapest first; each is exact for what it accepts.
+PREFERENCE: tuple[type[Oracle], ...] = (
+    SeparableOracle,
+    AssignmentOracle,
+    ForestOracle,
+    LinearProgramOracle,
+    MixedIntegerOracle,
+)
+ORACLES: dict[str, type[Oracle]] = {cls.name: cls for cls in (*PREFERENCE, ExhaustiveOracle)}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An oracle for a program, with what every candidate answered.
+
+    Attributes
+    ----------
+    oracle : type of Oracle
+        The one to use.
+    verdicts : tuple of (name, Verdict)
+        In the order tried; the last one accepted.
+    """
+
+    oracle: type[Oracle]
+    verdicts: tuple[tuple[str, Verdict], ...]
+
+    def explain(self) -> str:
+        """Return one line per oracle tried: accepted or refused, and why."""
+        return "\n".join(
+            f"{'uses' if verdict.ok else 'not '} {name}: {verdict.reason}"
+            for name, verdict in self.verdicts
+        )
+
+    def __str__(self) -> str:
+        return self.explain()
+
+
+def select_oracle(program: LabelProgram, name: str | None = None) -> Choice:
+    """Choose an oracle.
+
+    Tried in this order, the first that accepts is taken:
+
+    1. ``separable``: nothing couples two rows; argmin.
+    2. ``assignment``: counts of disjoint or nested groups; augmenting paths.
+    3. ``forest``: pairs without cycles (hard must-links are contracted first); max-product.
+    4. ``lp``: overlapping counts, linear rows; dual simplex, integers where fractional.
+    5. ``milp``: anything else of moderate size; branch and bound.
+
+    Parameters
+    ----------
+    program : LabelProgram
+        What is known.
+    name : str, optional
+        Insist on this oracle.
+
+    Raises
+    ------
+    NoOracle
+        If none accepts; the message lists every reason.
+    """
+    if name is not None and name not in ORACLES:
+        raise ValueError(f"oracle={name!r} is not known; choose one of {', '.join(ORACLES)}.")
+    tried: list[tuple[str, Verdict]] = []
+    for cls in PREFERENCE if name is None else (ORACLES[name],):
+        verdict = cls.accepts(program)
+        tried.append((cls.name, verdict))
+        if verdict.ok:
+            return Choice(cls, tuple(tried))
+    reasons = "; ".join(f"{n}: {v.reason}" for n, v in tried)
+    raise NoOracle(f"no oracle accepts these hints ({reasons}).")
+
+
+def zero_cost(program: LabelProgram) -> npt.NDArray[Any]:
+    """Costs that leave only the hints' own."""
+    return np.zeros((program.n, program.n_classes))

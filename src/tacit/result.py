@@ -1,0 +1,137 @@
+"""What a solver returns: the answer, how it was reached, and how far to trust it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tacit.exceptions import NotConverged
+
+__all__ = ["History", "Iteration", "Solution", "Status"]
+
+
+class Status(Enum):
+    """How a solver ended, as a sentence."""
+
+    CONVERGED = "The labels settled and the duality gap at these labels is within tol."
+    MAX_ITER = "max_iter was reached first; raise max_iter, or loosen tol."
+    TIME_LIMIT = "The time limit was reached first; the best answer so far is returned."
+    STOPPED = "The callback asked to stop; the best answer so far is returned."
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One iteration, as callbacks and `History` see it.
+
+    Attributes
+    ----------
+    run : int
+        Which start or reheat, from 0.
+    phase : str
+        "start", "reheat" or "polish".
+    iteration : int
+        From 0 within the run.
+    objective : float
+        J(y, alpha) at this iteration's labels and scores.
+    primal, dual : float
+        Root mean square of K alpha - beta, and of rho times the change of K alpha.
+    rho : float
+        Penalty.
+    changes : int
+        Labels that differ from the iteration before.
+    gap : float
+        Relative duality gap at fixed labels; NaN where it was not computed.
+    seconds : float
+        Since the solver started.
+    """
+
+    run: int
+    phase: str
+    iteration: int
+    objective: float
+    primal: float
+    dual: float
+    rho: float
+    changes: int
+    gap: float
+    seconds: float
+
+
+@dataclass
+class History:
+    """Every iteration of a solver, in order."""
+
+    iterations: list[Iteration] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.iterations)
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """One field of all iterations, as an array."""
+        return np.array([getattr(i, name) for i in self.iterations])
+
+    @property
+    def runs(self) -> list[int]:
+        """Numbers of the runs, in order."""
+        return list(dict.fromkeys(i.run for i in self.iterations))
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Answer of a solver, in the order of the problem's rows.
+
+    Attributes
+    ----------
+    labels : (N,) int32 array
+        Class codes.
+    coef : (M, P) array
+        Weights of the feature map's rows (alpha for kernels).
+    scores : (N, P) array
+        Scores of the training rows.
+    objective : float
+        J(labels, coef), recomputed from the problem.
+    fixed_bound : float
+        Lower bound on J(labels, .) over all coefficients: a duality gap for these labels, not for
+        other labelings.
+    status : Status
+        How the solver ended.
+    n_iter : int
+        Iterations of all runs together.
+    history : History
+        Every iteration.
+    oracle : str
+        Which oracle made the discrete steps, and why.
+    run_objectives : tuple of float
+        Objective that each run reached before the final polish.
+    features : FeatureMap
+        Turns new rows into the rows that `coef` applies to.
+    seed : int
+        Everything random came from it.
+    """
+
+    labels: npt.NDArray[np.int32]
+    coef: npt.NDArray[np.floating]
+    scores: npt.NDArray[np.floating]
+    objective: float
+    fixed_bound: float
+    status: Status
+    n_iter: int
+    history: History
+    oracle: str
+    run_objectives: tuple[float, ...]
+    features: Any
+    seed: int
+
+    @property
+    def fixed_gap(self) -> float:
+        """Relative duality gap at the returned labels."""
+        return (self.objective - self.fixed_bound) / max(abs(self.objective), 1e-12)
+
+    def raise_for_status(self) -> None:
+        """Raise `NotConverged` unless the solver met its own stopping rule."""
+        if self.status is not Status.CONVERGED:
+            raise NotConverged(self.status.value)

@@ -1,0 +1,5 @@
+"""Solvers of the joint problem; `solve` is what the estimators call."""
+
+from tacit.solvers.solve import SOLVERS, solve
+
+__all__ = ["SOLVERS", "solve"]

@@ -1,0 +1,102 @@
+"""A row order that depends on what the rows are, not on where they stand.
+
+Rows are sorted by a keyed 64-bit hash of their content (features, weight, and what the hints say of
+them). Everything random is drawn after that, and sums run in that order, so a shuffled data set gives
+the same answer to the last bit, and no order in the file (rows sorted by class, say) can leak
+through ties. Rows that agree in all of that are interchangeable.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from tacit.hints._program import LabelProgram
+
+__all__ = ["canonical_order"]
+
+Keys = npt.NDArray[np.uint64]
+CHUNK = 4_000_000  # entries hashed at a time
+
+
+def canonical_order(
+    X: Any, program: LabelProgram, weights: npt.NDArray[np.float64], seed: int, square: bool
+) -> npt.NDArray[np.intp]:
+    """Return the order; `square` says that X is a kernel matrix, whose columns move with its rows."""
+    rng = np.random.default_rng(seed)
+    keys = _content(X, rng, square) + _dense(weights[:, None], rng)
+    for table in (program.allowed, program.unary):
+        if table is not None:
+            keys = keys + _dense(table.astype(np.float64), rng)
+    keys = _mix(keys)
+    # Once more with what couples a row to others, for rows that are otherwise the same.
+    return np.argsort(keys + _neighbours(program, keys, rng), kind="stable")
+
+
+def _mix(x: Keys) -> Keys:
+    """splitmix64: a bijection that scatters its input."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+def _bits(values: npt.NDArray[Any]) -> Keys:
+    return (values.astype(np.float64) + 0.0).view(np.uint64)  # + 0.0 makes -0.0 and 0.0 one
+
+
+def _salt(count: int, rng: np.random.Generator) -> Keys:
+    return rng.integers(0, 2**64, count, dtype=np.uint64)
+
+
+def _content(X: Any, rng: np.random.Generator, square: bool) -> Keys:
+    if square:
+        diagonal = np.ascontiguousarray(np.diagonal(X))
+        return _dense(X, rng, same_salt=True) + _dense(diagonal[:, None], rng)
+    if not sp.issparse(X):
+        return _dense(np.asarray(X), rng)
+    csr = sp.csr_array(X)
+    csr.eliminate_zeros()
+    entry = _mix(_bits(csr.data) ^ _salt(csr.shape[1], rng)[csr.indices])
+    total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(entry, dtype=np.uint64)])
+    return np.asarray(total[csr.indptr[1:]] - total[csr.indptr[:-1]])
+
+
+def _dense(X: npt.NDArray[Any], rng: np.random.Generator, same_salt: bool = False) -> Keys:
+    salt = _salt(X.shape[1], rng)
+    if same_salt:
+        salt[:] = salt[:1]
+    keys = np.empty(len(X), np.uint64)
+    step = max(1, CHUNK // max(X.shape[1], 1))
+    for a in range(0, len(X), step):
+        part = _bits(np.ascontiguousarray(X[a : a + step]))
+        keys[a : a + step] = _mix(part ^ salt).sum(axis=1, dtype=np.uint64)
+    return keys
+
+
+def _neighbours(program: LabelProgram, keys: Keys, rng: np.random.Generator) -> Keys:
+    extra = np.zeros(len(keys), np.uint64)
+    counts, pairs = program.counts, program.pairs
+    if len(counts):
+        bounds = _dense(np.concatenate([counts.lower, counts.upper], axis=1), rng)
+        group = np.repeat(np.arange(len(counts)), counts.sizes)
+        total = bounds.copy()
+        np.add.at(total, group, keys[counts.members])
+        np.add.at(extra, counts.members, _mix(total)[group])
+    if len(pairs):
+        tables = _dense(pairs.tables.reshape(len(pairs.tables), -1), rng)
+        turned = _dense(pairs.tables.swapaxes(1, 2).reshape(len(pairs.tables), -1), rng)
+        weight = _bits(pairs.weight)
+        for side, table in ((0, tables), (1, turned)):
+            other = keys[pairs.edges[:, 1 - side]]
+            np.add.at(extra, pairs.edges[:, side], _mix(other ^ weight ^ table[pairs.table]))
+    if program.linear is not None:
+        coo = program.linear.tocoo()
+        row, cls = np.divmod(coo.coords[1], program.n_classes)
+        bounds = _dense(np.column_stack([program.linear_lower, program.linear_upper]), rng)
+        entry = _bits(coo.data) ^ _salt(program.n_classes, rng)[cls] ^ bounds[coo.coords[0]]
+        np.add.at(extra, row, _mix(entry))
+    return extra

@@ -1,0 +1,107 @@
+"""Deliberately wrong oracles: the checks on oracles must reject each of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from checks.oracles import check_against_exhaustive
+from tacit.hints._program import Counts, LabelProgram
+from tacit.oracles.assignment import AssignmentOracle
+from tacit.oracles.base import OracleResult
+
+# Four rows of which all like class 0 best; two may have it. Greedy gives it to the first two, the
+# best choice to the last two, who lose more.
+COST = np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0], [0.0, 4.0]])
+
+
+def bounded(lower, upper):
+    counts = Counts(np.array([0, 4]), np.arange(4), np.array([lower]), np.array([upper]))
+    return LabelProgram(4, 2, counts=counts)
+
+
+PROGRAM = bounded([0, 0], [2, 4])
+
+
+class IgnoresUpperBounds(AssignmentOracle):
+    def __init__(self, program):
+        super().__init__(program)
+        self._forest = self._forest._replace(upper=np.full_like(self._forest.upper, program.n))
+
+
+class BoundAboveOptimum(AssignmentOracle):
+    def solve(self, cost):
+        result = super().solve(cost)
+        return replace(result, bound=result.value + 0.5, value=result.value)
+
+
+class ClaimsMoreThanItPays(AssignmentOracle):
+    """Value and bound agree with each other, not with the labels."""
+
+    def solve(self, cost):
+        result = super().solve(cost)
+        return replace(result, value=result.value + 0.5, bound=result.value + 0.5)
+
+
+class GreedyCalledExact(AssignmentOracle):
+    def solve(self, cost):
+        left, labels = self.program.counts.upper[0].copy(), np.empty(len(cost), np.int32)
+        for i, row in enumerate(cost):
+            labels[i] = np.argmin(np.where(left > 0, row, np.inf))
+            left[labels[i]] -= 1
+        value = float(cost[np.arange(len(cost)), labels].sum())
+        return OracleResult(labels, value, value, True)
+
+
+class GreedyWithWrongBound(GreedyCalledExact):
+    """Does not call itself exact, yet its bound is no bound."""
+
+    def solve(self, cost):
+        return replace(super().solve(cost), exact=False)
+
+
+class ExactWithoutProof(AssignmentOracle):
+    def solve(self, cost):
+        return replace(super().solve(cost), bound=-np.inf)
+
+
+class NeverInfeasible(AssignmentOracle):
+    def solve(self, cost):
+        return OracleResult(np.zeros(len(cost), np.int32), 0.0, 0.0, True)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (IgnoresUpperBounds, "breaks a hard hint"),
+        (BoundAboveOptimum, "bound above value"),
+        (ClaimsMoreThanItPays, "not what the labels cost"),
+        (GreedyCalledExact, "cuts off the optimum"),
+        (GreedyWithWrongBound, "cuts off the optimum"),
+        (ExactWithoutProof, "bound is far off"),
+    ],
+)
+def test_check_rejects(wrong, message):
+    with pytest.raises(AssertionError, match=message):
+        check_against_exhaustive(wrong, PROGRAM, COST)
+
+
+def test_check_rejects_an_answer_to_an_infeasible_program():
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        check_against_exhaustive(NeverInfeasible, bounded([3, 3], [4, 4]), COST)
+
+
+def test_check_rejects_an_oracle_that_refuses():
+    crossing = Counts(
+        np.array([0, 2, 4]), np.array([0, 1, 1, 2]), np.zeros((2, 2), int), np.full((2, 2), 2)
+    )
+    with pytest.raises(AssertionError, match="overlap"):
+        check_against_exhaustive(AssignmentOracle, LabelProgram(4, 2, counts=crossing), COST)
+
+
+def test_check_passes_the_right_one():
+    result = check_against_exhaustive(AssignmentOracle, PROGRAM, COST)
+    assert result.value == 3.0
+    assert check_against_exhaustive(AssignmentOracle, bounded([3, 3], [4, 4]), COST) is None
