@@ -1,1 +1,32 @@
-"""tacit."""
+"""tacit: learning from labels that were never stated, only known about."""
+
+from tacit import datasets, hints, losses, oracles
+from tacit.estimators import HintClassifier
+from tacit.exceptions import DamagedFile, InfeasibleHints, NoOracle, NotConverged, TacitError
+from tacit.persistence import load, save
+from tacit.problem import Problem
+from tacit.result import History, Iteration, Solution, Status
+from tacit.solvers import solve
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DamagedFile",
+    "HintClassifier",
+    "History",
+    "InfeasibleHints",
+    "Iteration",
+    "NoOracle",
+    "NotConverged",
+    "Problem",
+    "Solution",
+    "Status",
+    "TacitError",
+    "datasets",
+    "hints",
+    "load",
+    "losses",
+    "oracles",
+    "save",
+    "solve",
+]

@@ -134,12 +134,16 @@ class Problem:
                 f"sample_weight must hold {self.n} finite numbers, none negative; got shape "
                 f"{weights.shape}."
             )
+        if not weights.any():
+            raise ValueError("sample_weight is zero for every row; nothing is left to learn from.")
         return weights
 
     @cached_property
     def kernel_(self) -> Kernel:
         """The kernel with its parameters resolved."""
-        return Kernel.read(self.kernel, self.X, self.gamma, self.degree, self.coef0)
+        return Kernel.read(
+            self.kernel, self.X, self.gamma, self.degree, self.coef0, self.weights
+        )
 
     def feature_map(self, rng: np.random.Generator) -> FeatureMap:
         """Make the feature map; draws from `rng` only for approximations."""

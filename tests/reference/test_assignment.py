@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numba import njit
 from scipy.optimize import linprog
 
 from tacit.exceptions import InfeasibleHints
 from tacit.hints._program import Counts, LabelProgram, Pairs
+from tacit.oracles._assignment_kernel import best_price, certify, label_rows, sweep, tally_up
 from tacit.oracles.assignment import AssignmentOracle
 
 
@@ -164,6 +166,75 @@ def test_skewed_instance_large_enough_for_price_sweeps(seed):
     result = oracle.solve(cost)
     check(program, cost, result, oracle.prices)
     assert result.value == pytest.approx(highs(program, cost), rel=1e-9)
+
+
+@njit
+def run_sweep(cost, forest, price, labels, tally):
+    sweep(cost, forest, price, labels, tally, 0)
+
+
+@njit
+def run_best_price(margin, lower, upper):
+    return best_price(margin, lower, upper)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "price"),
+    [
+        (0, 1, 2.0),  # -3 stays, -1 goes: between 1 and 3
+        (3, 4, -3.5),  # 2 comes, 5 does not: between -5 and -2
+        (0, 0, 3.0),  # -3 goes as well
+        (4, 4, -5.0),  # 5 comes as well
+        (2, 2, 0.0),
+        (0, 4, 0.0),
+    ],
+)
+def test_best_price_by_hand(lower, upper, price):
+    for seed in range(5):
+        margin = np.random.default_rng(seed).permutation([-3.0, -1.0, 2.0, 5.0])
+        assert run_best_price(margin, lower, upper) == price
+
+
+def test_best_price_when_no_price_will_do():
+    forced = np.array([-np.inf, np.inf, -np.inf, 2.0])  # two rows must, one must not
+    assert np.isnan(run_best_price(forced.copy(), 0, 1))
+    assert np.isnan(run_best_price(forced.copy(), 4, 4))
+    assert run_best_price(forced.copy(), 3, 3) == -2.0
+
+
+@pytest.mark.parametrize("n_groups", [1, 3])
+def test_price_sweeps_do_most_of_the_work(n_groups):
+    """Sweeps only prepare, so a wrong one would merely be slow: watch the dual bound and counts."""
+    rng = np.random.default_rng(5)
+    n, n_classes = 3000, 5
+    groups = [np.arange(n), np.arange(1000), np.arange(1500, 2500)][:n_groups]
+    lower = np.full((n_groups, n_classes), [[580], [150], [150]][:n_groups])
+    upper = np.full((n_groups, n_classes), [[620], [250], [250]][:n_groups])
+    program = LabelProgram(n, n_classes, counts=make_counts(groups, lower, upper))
+    oracle = AssignmentOracle(program)
+    forest, price, cost = oracle._forest, oracle._price, rng.normal(size=(n, n_classes))
+    cost += np.linspace(0, 4, n_classes)
+    labels, tally = np.empty(n, np.int32), np.empty(len(price), np.int64)
+
+    def violations():
+        count = program.counts.tally(labels)
+        return np.maximum(lower - count, 0).sum() + np.maximum(count - upper, 0).sum()
+
+    label_rows(cost, forest.home, price, labels, tally)
+    tally_up(forest.parent, n_classes, tally)
+    value, gap, _ = certify(cost, forest, price, labels, tally)
+    before, bound = violations(), value - gap
+    run_sweep(cost, forest, price, labels, tally)
+    value, gap, _ = certify(cost, forest, price, labels, tally)
+    assert violations() <= 0.1 * before
+    assert value - gap > bound
+    assert value - gap <= oracle.solve(cost).value
+    # What the sweep left behind fits together.
+    again, counted = labels.copy(), tally.copy()
+    label_rows(cost, forest.home, price, again, counted)
+    tally_up(forest.parent, n_classes, counted)
+    np.testing.assert_array_equal(labels, again)
+    np.testing.assert_array_equal(tally[:-n_classes], counted[:-n_classes])
 
 
 @pytest.mark.parametrize("nested", [False, True])

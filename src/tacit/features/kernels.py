@@ -45,13 +45,17 @@ class Kernel:
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
+        weights: FloatArray | None = None,
     ) -> Kernel:
-        """Check the name and turn gamma's "scale" and "auto" into a number, as in `SVC`."""
+        """Check the name and turn gamma's "scale" and "auto" into a number, as in `SVC`.
+
+        The variance in "scale" counts rows by their weights: a row of weight 2 is two rows.
+        """
         if not callable(name) and name not in KERNELS:
             raise ValueError(
                 f"kernel={name!r} is not known; choose one of {', '.join(KERNELS)}, or a callable."
             )
-        return cls(name, _gamma(gamma, X), degree, coef0)
+        return cls(name, _gamma(gamma, X, weights), degree, coef0)
 
     @property
     def linear(self) -> bool:
@@ -88,20 +92,23 @@ class Kernel:
         return 0.5 * (K + K.T)
 
 
-def _gamma(gamma: float | str, X: Any) -> float:
+def _gamma(gamma: float | str, X: Any, weights: FloatArray | None) -> float:
     if isinstance(gamma, str):
         if gamma not in {"scale", "auto"}:
             raise ValueError(f"gamma={gamma!r}; expected a positive number, 'scale' or 'auto'.")
         if gamma == "auto":
             return 1.0 / X.shape[1]
-        variance = _variance(X)
+        variance = _variance(X, np.ones(X.shape[0]) if weights is None else weights)
         return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
     if not gamma > 0:
         raise ValueError(f"gamma={gamma}; expected a positive number, 'scale' or 'auto'.")
     return float(gamma)
 
 
-def _variance(X: Any) -> float:
+def _variance(X: Any, weights: FloatArray) -> float:
+    """Weighted variance of all entries."""
+    total = float(weights.sum()) * X.shape[1]
+    mean = float(weights @ np.ravel(X.sum(axis=1))) / total
     if sp.issparse(X):
-        return float(X.multiply(X).mean() - X.mean() ** 2)
-    return float(np.var(X))
+        return float(weights @ np.ravel(X.multiply(X).sum(axis=1))) / total - mean**2
+    return float(weights @ ((X - mean) ** 2).sum(axis=1)) / total

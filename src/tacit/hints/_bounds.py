@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tacit.hints._classes import ClassCodes, plain
+from tacit.hints._classes import ClassCodes, nth_class, plain
 from tacit.hints._data import (
     name_from_data,
     name_to_data,
@@ -15,9 +16,41 @@ from tacit.hints._data import (
     numbers_to_data,
 )
 
-__all__ = ["Bound"]
+__all__ = ["Bound", "OneBound"]
 
 FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class OneBound:
+    """One number that bounds one class, given by column or by name, or every class."""
+
+    side: str
+    value: float
+    every: bool = False
+    name: Any = None
+    column: int | None = None
+    width: int | None = None
+
+    @property
+    def spec(self) -> Any:
+        """Return what `Bound` reads as this bound alone."""
+        if self.column is not None:
+            missing = -np.inf if self.side == "lower" else np.inf
+            return np.where(np.arange(self.width or 0) == self.column, self.value, missing)[None]
+        return self.value if self.every else {self.name: self.value}
+
+    def bounds(self, code: int, classes: ClassCodes) -> bool:
+        """Whether this bound is about the class with the given code."""
+        if self.column is not None:
+            return code == self.column
+        return self.every or bool(classes[code] == self.name)
+
+    def subject(self, classes: ClassCodes | None) -> str:
+        """Put the class into words; a column's name is used once it is known."""
+        if self.column is not None:
+            return f"class {nth_class(self.column, classes)}"
+        return "every class" if self.every else f"class {self.name!r}"
 
 
 class Bound:
@@ -68,12 +101,20 @@ class Bound:
         return np.array(np.broadcast_to(array, (self.n_groups,)))
 
     def _numbers(self, value: Any) -> FloatArray:
-        if isinstance(value, list):
-            value = [self.missing if v is None else v for v in value]
-        array = np.array(value, np.float64)
+        array = np.array(self._without_none(value), np.float64)
         if np.isnan(array).any():
             raise ValueError(f"{self.who} contains NaN; leave a bound out with None.")
+        if (array == -self.missing).any():
+            raise ValueError(
+                f"{self.who} contains {-self.missing:g}, which nothing can meet; "
+                "leave a bound out with None."
+            )
         return array
+
+    def _without_none(self, value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return [self._without_none(v) for v in value]
+        return self.missing if value is None else value
 
     def resolve(self, classes: ClassCodes) -> FloatArray:
         """Bounds as (G, C), with `missing` where there is none."""
@@ -107,15 +148,19 @@ class Bound:
             return {k: change(v[groups][:, None])[:, 0] for k, v in self.named.items()}
         return None if self.table is None else change(self.table[groups])
 
-    def entries(self, group: int) -> list[tuple[Any, float]]:
-        """Bounds of one group as (class name or column or None for all, value) pairs."""
+    def entries(self, group: int) -> list[OneBound]:
+        """Bounds of one group, one class each where classes are told apart."""
+        side = "lower" if self.missing < 0 else "upper"
         if self.named is not None:
-            pairs = [(("name", k), v[group]) for k, v in self.named.items()]
+            found = [OneBound(side, float(v[group]), name=k) for k, v in self.named.items()]
         elif self.table is None:
-            pairs = []
+            found = []
+        elif self.table.shape[1] == 1:
+            found = [OneBound(side, float(self.table[group, 0]), every=True)]
         else:
-            pairs = [(("column", j), v) for j, v in enumerate(self.table[group])]
-        return [(key, float(v)) for key, v in pairs if np.isfinite(v)]
+            row, width = self.table[group], self.table.shape[1]
+            found = [OneBound(side, float(v), column=j, width=width) for j, v in enumerate(row)]
+        return [one for one in found if np.isfinite(one.value)]
 
     def to_data(self) -> Any:
         """Plain data for files."""
@@ -132,10 +177,4 @@ class Bound:
             return {name_from_data(k): numbers_from_data(v) for k, v in data["by_class"]}
         if isinstance(data, dict) or data is None:
             return data
-        return numbers_from_data(
-            [-np.inf if v is None else v for v in data] if _flat(data) else data
-        )
-
-
-def _flat(data: Any) -> bool:
-    return isinstance(data, list) and not any(isinstance(v, list) for v in data)
+        return data  # lists may hold None; `Bound` reads them

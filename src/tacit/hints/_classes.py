@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ClassCodes", "as_names", "is_name", "plain"]
+__all__ = ["ClassCodes", "as_names", "is_name", "nth_class", "plain"]
 
 
 def plain(name: Any) -> Any:
@@ -24,7 +24,9 @@ def is_name(value: Any) -> bool:
     """
     if isinstance(value, np.ndarray):
         return value.ndim == 0
-    return not isinstance(value, list | range) and not hasattr(value, "iloc")
+    if isinstance(value, np.generic):
+        return True
+    return not isinstance(value, list | range) and not hasattr(value, "__array__")
 
 
 def as_names(values: Any) -> npt.NDArray[Any]:
@@ -36,14 +38,30 @@ def as_names(values: Any) -> npt.NDArray[Any]:
     if is_name(values):
         values = [values]
     if isinstance(values, np.ndarray) and values.dtype != object:
+        if values.dtype.kind == "f" and np.isnan(values).any():
+            raise ValueError("nan is not a class name; leave out rows whose class is unknown.")
         return values
     items = [plain(v) for v in (values.tolist() if hasattr(values, "tolist") else values)]
+    for item in items:
+        _check_name(item)
     kinds = {type(v) for v in items}
     if kinds == {int} or kinds == {str} or kinds == {bool}:
         return np.array(items)
     array = np.empty(len(items), object)
     array[:] = items
     return array
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, Hashable):
+        raise TypeError(f"a class name must be hashable (a string, number or tuple), got {name!r}.")
+    if isinstance(name, float) and name != name:
+        raise ValueError("nan is not a class name; leave out rows whose class is unknown.")
+
+
+def nth_class(code: int, classes: ClassCodes | None) -> str:
+    """Return the class of a column in words: its name once the classes are known."""
+    return f"number {code}" if classes is None else repr(classes[code])
 
 
 class ClassCodes:
@@ -87,8 +105,9 @@ class ClassCodes:
         return codes.reshape(names.shape)
 
     def _unknown(self, name: Any, who: str) -> str:
-        near = difflib.get_close_matches(str(name), [str(v) for v in self.names], n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        shown = {str(v): v for v in self.names}
+        near = difflib.get_close_matches(str(name), list(shown), n=1)
+        hint = f" Did you mean {shown[near[0]]!r}?" if near else ""
         listed = ", ".join(repr(v) for v in self.names[:10])
         more = f", ... ({len(self)} in all)" if len(self) > 10 else ""
         return f"{who} names the class {name!r}, which is not one of {listed}{more}.{hint}"

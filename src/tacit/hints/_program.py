@@ -65,8 +65,8 @@ class Counts:
 
     indptr: IntArray  # (G + 1,)
     members: IntArray  # rows of group g: members[indptr[g]:indptr[g + 1]], sorted
-    lower: npt.NDArray[np.int64]  # (G, C), within 0..group size
-    upper: npt.NDArray[np.int64]  # (G, C), within 0..group size
+    lower: npt.NDArray[np.int64]  # (G, C), 0..group size, or above where nothing can meet it
+    upper: npt.NDArray[np.int64]  # (G, C), 0..group size, or -1 where nothing can meet it
 
     @classmethod
     def none(cls, n_classes: int) -> Counts:

@@ -83,6 +83,8 @@ class RowMap:
             raise ValueError("restrict: a row is listed twice; hints cannot be duplicated.")
         if self.n is not None:
             check_range(self.kept, self.n, "restrict")
+            if top >= self.n:
+                raise ValueError(f"restrict: the hint speaks of row {top} but n={self.n}.")
         size = max(top + 1, int(self.kept.max(initial=-1)) + 1, self.n or 0)
         self.new = np.full(size, -1, np.intp)
         self.new[self.kept] = np.arange(len(self.kept))

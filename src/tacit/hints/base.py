@@ -57,8 +57,18 @@ class Hint(ABC):
         """Smallest statements that say the same together: one row, pair or bound each."""
 
     @abstractmethod
-    def describe(self) -> str:
-        """Put a split statement into words, without a full stop."""
+    def describe(self, classes: ClassCodes | None = None) -> str:
+        """Put a split statement into words, without a full stop.
+
+        With `classes`, classes that the hint gives by number appear by name.
+        """
+
+    def about_row(self, classes: ClassCodes, known: str = "") -> str:
+        """Say what a split statement holds of its single row, naming the hint.
+
+        Empty where it speaks of more than one row. The class `known` is called "it".
+        """
+        return ""
 
     @abstractmethod
     def rows(self) -> np.ndarray[Any, np.dtype[np.intp]]:
@@ -86,7 +96,10 @@ class Hint(ABC):
         return None
 
     def _row_map(self, rows: Any, n: int | None) -> RowMap:
-        n = self.length() if n is None else n
+        length = self.length()
+        if n is not None and length is not None and n != length:
+            raise ValueError(f"restrict: {self!r} is about {length} rows but n={n}.")
+        n = length if n is None else n
         return RowMap(rows, n, int(self.rows().max(initial=-1)))
 
     def __eq__(self, other: object) -> bool:

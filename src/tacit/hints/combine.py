@@ -66,8 +66,8 @@ class Hints(Hint):
         for part in self.parts:
             yield from part.split()
 
-    def describe(self) -> str:  # noqa: D102
-        return "; ".join(part.describe() for part in self.parts)
+    def describe(self, classes: ClassCodes | None = None) -> str:  # noqa: D102
+        return "; ".join(part.describe(classes) for part in self.parts)
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
         return {"hints": [{"kind": p.kind} | p.to_dict() for p in self.parts]}

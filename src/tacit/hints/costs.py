@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.hints._classes import ClassCodes, as_names
+from tacit.hints._classes import ClassCodes, as_names, nth_class
 from tacit.hints._data import names_from_data, names_to_data, numbers_from_data, numbers_to_data
 from tacit.hints._program import LabelProgram
 from tacit.hints._rows import frozen
@@ -68,11 +68,9 @@ class Cost(Hint):
 
     def split(self) -> Iterator[Hint]:  # noqa: D102
         for i, j in np.argwhere(np.isinf(self._table)):
-            piece = np.zeros_like(self._table)
-            piece[i, j] = np.inf
-            yield _Forbidden(piece, int(i), int(j))
+            yield _Forbidden(self._table.shape, int(i), int(j))
 
-    def describe(self) -> str:  # noqa: D102
+    def describe(self, classes: ClassCodes | None = None) -> str:  # noqa: D102
         return f"Cost gives the labels of {len(self._table)} rows"
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
@@ -86,15 +84,30 @@ class Cost(Hint):
 class _Forbidden(Cost):
     """One infinite entry of a cost table."""
 
-    def __init__(self, U: Any, row: int, column: int) -> None:
-        super().__init__(U)
-        self._row, self._column = row, column
+    def __init__(self, shape: tuple[int, int], row: int, column: int) -> None:
+        self._shape, self._row, self._column = shape, row, column
+
+    @property
+    def _table(self) -> npt.NDArray[np.float64]:  # made when asked for: there may be many
+        table = np.zeros(self._shape)
+        table[self._row, self._column] = np.inf
+        return table
 
     def rows(self) -> npt.NDArray[np.intp]:
         return np.array([self._row])
 
-    def describe(self) -> str:
-        return f"Cost forbids class number {self._column} for row {self._row}"
+    def width(self) -> int | None:
+        return self._shape[1]
+
+    def length(self) -> int | None:
+        return self._shape[0]
+
+    def about_row(self, classes: ClassCodes, known: str = "") -> str:
+        name = nth_class(self._column, classes)
+        return f"Cost forbids {'it' if name == known else name}"
+
+    def describe(self, classes: ClassCodes | None = None) -> str:
+        return f"Cost forbids class {nth_class(self._column, classes)} for row {self._row}"
 
 
 class Votes(Hint):
@@ -161,7 +174,7 @@ class Votes(Hint):
     def split(self) -> Iterator[Hint]:  # noqa: D102
         return iter(())  # votes are soft: no part of them can contradict anything
 
-    def describe(self) -> str:  # noqa: D102
+    def describe(self, classes: ClassCodes | None = None) -> str:  # noqa: D102
         return f"Votes of {self._votes.shape[1]} functions"
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tacit.hints._bounds import Bound
+from tacit.hints._bounds import Bound, OneBound
 from tacit.hints._classes import ClassCodes, plain
 from tacit.hints._data import name_from_data, name_to_data
 from tacit.hints._program import Counts, LabelProgram
@@ -23,21 +24,42 @@ IntArray = npt.NDArray[np.intp]
 class Groups:
     """Groups of rows, from a list of row arrays or an id per row (-1: none)."""
 
-    def __init__(self, groups: Any, who: str) -> None:
-        self.n: int | None = None
-        self.numbers: IntArray
+    def __init__(
+        self, lists: list[IntArray], numbers: IntArray | None = None, n: int | None = None
+    ) -> None:
+        self.lists, self.n = lists, n
+        self.numbers: IntArray = np.arange(len(lists)) if numbers is None else numbers
+
+    @classmethod
+    def read(cls, groups: Any, who: str) -> Groups:
+        """Read what a user gives; only ids can skip a group, which then has no rows."""
+        if isinstance(groups, Groups):
+            return groups
         if _is_id_per_row(groups):
-            self.lists, self.n = _by_id(np.asarray(groups), who), len(groups)
-        else:
-            read = [Rows.read(g, f"{who}: group {i}") for i, g in enumerate(groups)]
-            self.lists = [r.index for r in read]
-            self.n = next((r.n for r in read if r.n is not None), None)
-        for i, rows in enumerate(self.lists):
-            if len(rows) == 0 and self.n is None:
+            return cls([frozen(g) for g in _by_id(np.asarray(groups), who)], n=len(groups))
+        if not hasattr(groups, "__iter__"):
+            raise TypeError(
+                f"{who}: groups must be a list of row arrays or a group id per row, got {groups!r}."
+            )
+        parts = [Rows.read(g, f"{who}: group {i}") for i, g in enumerate(groups)]
+        for i, part in enumerate(parts):
+            if len(part) == 0:
                 raise ValueError(f"{who}: group {i} is empty; leave it out or give its rows.")
-            if len(np.unique(rows)) < len(rows):
+            if len(np.unique(part.index)) < len(part):
                 raise ValueError(f"{who}: group {i} lists a row twice.")
-        self.numbers = np.arange(len(self.lists))
+        lengths = {part.n for part in parts if part.n is not None}
+        if len(lengths) > 1:
+            raise ValueError(f"{who}: the masks have {min(lengths)} to {max(lengths)} entries.")
+        return cls([part.index for part in parts], n=min(lengths, default=None))
+
+    def to_data(self) -> list[Any]:
+        """Lists of rows, or the id of every row where an id has none."""
+        if all(len(g) for g in self.lists) or self.n is None:
+            return [g.tolist() for g in self.lists]
+        ids = np.full(self.n, -1)
+        for i, rows in enumerate(self.lists):
+            ids[rows] = i
+        return ids.tolist()  # type: ignore[no-any-return]
 
     def __len__(self) -> int:
         return len(self.lists)
@@ -56,26 +78,26 @@ class Groups:
         """Groups with bounds as a part of a program."""
         if self.n is not None and self.n != n:
             raise ValueError(
-                f"{who}: there is a group id for {self.n} rows but there are {n} rows."
+                f"{who}: the group ids or masks are for {self.n} rows but there are {n} rows."
             )
         check_range(self.members, n, who)
         indptr = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.intp)
         members = np.concatenate([np.empty(0, np.intp), *(np.sort(g) for g in self.lists)])
         size = self.sizes[:, None]
-        return Counts(
-            indptr,
-            members,
-            np.maximum(np.ceil(lower - 1e-9), 0).astype(np.int64),
-            np.clip(np.floor(upper + 1e-9), -1, size).astype(np.int64),
-        )
+        low = np.clip(np.ceil(lower - 1e-9), 0, size + 1).astype(np.int64)
+        high = np.clip(np.floor(upper + 1e-9), -1, size).astype(np.int64)
+        # No whole number between 2.5 and 2.7: as impossible as an upper bound below zero.
+        return Counts(indptr, members, low, np.where(low > high, -1, high))
 
-    def restrict(self, row_map: RowMap) -> tuple[list[IntArray], IntArray, IntArray, IntArray]:
-        """Renumbered groups, which they were, how many rows each lost and kept; empty ones go."""
+    def restrict(self, row_map: RowMap) -> tuple[Groups, IntArray, IntArray]:
+        """Renumbered groups, which they were, how many rows each lost; those that lost all go."""
         kept = [g[row_map.keep(g)] for g in self.lists]
-        which = np.array([i for i, g in enumerate(kept) if len(g)], np.intp)
-        remain = np.array([len(kept[i]) for i in which], np.intp)
-        lost = self.sizes[which] - remain
-        return [row_map.new[kept[i]] for i in which], which, lost, remain
+        stay = [i for i, g in enumerate(kept) if len(g) or not len(self.lists[i])]
+        which = np.array(stay, np.intp)
+        lost = self.sizes[which] - np.array([len(kept[i]) for i in stay], np.intp)
+        lists = [frozen(row_map.new[kept[i]]) for i in stay]
+        n = None if self.n is None else len(row_map.kept)
+        return Groups(lists, self.numbers[which], n), which, lost
 
 
 def _is_id_per_row(groups: Any) -> bool:
@@ -90,8 +112,14 @@ def _by_id(ids: Any, who: str) -> list[IntArray]:
         raise TypeError(f"{who}: group ids must be integers, -1 for none, got {ids.dtype}.")
     if ids.size and ids.min() < -1:
         raise ValueError(f"{who}: group id {ids.min()}; ids are 0, 1, ... and -1 for none.")
+    top = int(ids.max(initial=-1))
+    if top > 1000 + 100 * len(ids):  # each id up to the largest is a group
+        raise ValueError(
+            f"{who}: group id {top} for {len(ids)} rows; number the groups 0, 1, ... "
+            "(numpy.unique(ids, return_inverse=True) does)."
+        )
     order = np.argsort(ids, kind="stable")
-    edges = np.searchsorted(ids[order], np.arange(int(ids.max(initial=-1)) + 2))
+    edges = np.searchsorted(ids[order], np.arange(top + 2))
     return [order[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
 
 
@@ -113,7 +141,7 @@ class Count(Hint):
         self._set(groups, lower, upper, "Count")
 
     def _set(self, groups: Any, lower: Any, upper: Any, who: str) -> None:
-        self._groups = Groups(groups, who)
+        self._groups = Groups.read(groups, who)
         self._lower = Bound(lower, len(self._groups), -np.inf, f"{who}: lower")
         self._upper = Bound(upper, len(self._groups), np.inf, f"{who}: upper")
 
@@ -143,26 +171,22 @@ class Count(Hint):
 
     def restrict(self, rows: Any, n: int | None = None) -> Count:
         """Return bounds that still hold: k rows left out may all have been of the class, or none."""
-        groups, which, lost, remain = self._groups.restrict(self._row_map(rows, n))
-        lower = self._lower.changed(which, lambda v: np.maximum(v - lost[:, None], 0))
-        upper = self._upper.changed(which, lambda v: np.minimum(v, remain[:, None]))
-        piece = Count(groups, lower, upper)
-        piece._groups.numbers = self._groups.numbers[which]
-        return piece
+        groups, which, lost = self._groups.restrict(self._row_map(rows, n))
+        lower = self._lower.changed(which, lambda v: v - lost[:, None])
+        return Count(groups, lower, self._upper.changed(which, lambda v: v))
 
     def split(self) -> Iterator[Hint]:  # noqa: D102
         for g, rows in enumerate(self._groups.lists):
-            for side, bound in (("lower", self._lower), ("upper", self._upper)):
-                for key, value in bound.entries(g):
-                    number = int(self._groups.numbers[g])
-                    yield CountPiece(rows, number, side, key, value, self.width())
+            for one in self._lower.entries(g) + self._upper.entries(g):
+                if one.value > 0 if one.side == "lower" else one.value < len(rows):
+                    yield CountPiece(Groups([rows], self._groups.numbers[[g]], self._groups.n), one)
 
-    def describe(self) -> str:  # noqa: D102
+    def describe(self, classes: ClassCodes | None = None) -> str:  # noqa: D102
         return f"counts in {len(self._groups)} groups"
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
         return {
-            "groups": [g.tolist() for g in self._groups.lists],
+            "groups": self._groups.to_data(),
             "lower": self._lower.to_data(),
             "upper": self._upper.to_data(),
         }
@@ -180,35 +204,17 @@ class Count(Hint):
 class CountPiece(Count):
     """One bound of one group on one class: the smallest statement about counts."""
 
-    def __init__(
-        self,
-        rows: IntArray,
-        number: int,
-        side: str,
-        key: tuple[str, Any],
-        value: float,
-        width: int | None,
-    ) -> None:
-        kind, which = key
-        self.side, self.value, self.number, self.key = side, value, number, key
-        if kind == "name":
-            spec: Any = {which: value}
-        elif width is None:
-            spec = value  # one number for every class
-        else:
-            missing = -np.inf if side == "lower" else np.inf
-            spec = np.where(np.arange(width) == which, value, missing)[None]
-        super().__init__([rows], **{side: spec})
-        self._groups.numbers = np.array([number])
+    def __init__(self, group: Groups, one: OneBound) -> None:
+        super().__init__(group, **{one.side: one.spec})
+        self.one, self.who = one, f"group {group.numbers[0]}"
 
-    def describe(self) -> str:
-        what = "at least" if self.side == "lower" else "at most"
-        kind, which = self.key
-        if kind == "column" and self.width() is None:
-            cls = "every class"
-        else:
-            cls = f"class {which!r}" if kind == "name" else f"class number {which}"
-        return f"group {self.number} has {what} {self.value:g} of {cls}"
+    def amount(self, n: int) -> str:
+        """Return the bound in words."""
+        return f"{self.one.value:g}"
+
+    def describe(self, classes: ClassCodes | None = None) -> str:
+        what = "at least" if self.one.side == "lower" else "at most"
+        return f"{self.who} has {what} {self.one.value:g} of {self.one.subject(classes)}"
 
 
 class AtLeast(Count):
@@ -232,9 +238,8 @@ class AtLeast(Count):
         self._set(bags, {self._cls: n}, None, "AtLeast")
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
-        bags = [g.tolist() for g in self._groups.lists]
         n = np.asarray(self._n).tolist()
-        return {"bags": bags, "cls": name_to_data(self._cls), "n": n}
+        return {"bags": self._groups.to_data(), "cls": name_to_data(self._cls), "n": n}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> AtLeast:  # noqa: D102
@@ -262,17 +267,17 @@ class Share(Hint):
         self._lower = Bound(lower, 1, -np.inf, "Share: lower")
         self._upper = Bound(upper, 1, np.inf, "Share: upper")
         for bound in (self._lower, self._upper):
-            for _, value in bound.entries(0):
-                if not 0.0 <= value <= 1.0:
-                    raise ValueError(f"{bound.who} is {value:g}; shares are fractions, 0 to 1.")
+            for one in bound.entries(0):
+                if not 0.0 <= one.value <= 1.0:
+                    raise ValueError(f"{bound.who} is {one.value:g}; shares are fractions, 0 to 1.")
 
     def _count(self, n: int) -> Count:
         rows = np.arange(n) if self._rows is None else self._rows.fit(n, "Share")
         only = np.zeros(1, np.intp)
         return Count(
-            [rows],
-            self._lower.changed(only, lambda v: np.ceil(v * len(rows) - 1e-9)),
-            self._upper.changed(only, lambda v: np.floor(v * len(rows) + 1e-9)),
+            Groups([rows]),
+            self._lower.changed(only, lambda v: v * len(rows)),
+            self._upper.changed(only, lambda v: v * len(rows)),
         )
 
     def compile(self, n: int, classes: ClassCodes) -> LabelProgram:  # noqa: D102
@@ -309,11 +314,10 @@ class Share(Hint):
 
     def split(self) -> Iterator[Hint]:  # noqa: D102
         rows = None if self._rows is None else self._rows.index
-        for side, bound in (("lower", self._lower), ("upper", self._upper)):
-            for key, value in bound.entries(0):
-                yield SharePiece(rows, side, key, value, self.width())
+        for one in self._lower.entries(0) + self._upper.entries(0):
+            yield SharePiece(rows, one)
 
-    def describe(self) -> str:  # noqa: D102
+    def describe(self, classes: ClassCodes | None = None) -> str:  # noqa: D102
         return "shares of the classes"
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
@@ -333,26 +337,21 @@ class Share(Hint):
 class SharePiece(Share):
     """One bound on one class's share."""
 
-    def __init__(
-        self, rows: Any, side: str, key: tuple[str, Any], value: float, width: int | None
-    ) -> None:
-        kind, which = key
-        self.side, self.value, self.key = side, value, key
-        if kind == "name":
-            spec: Any = {which: value}
-        elif width is None:
-            spec = value
-        else:
-            missing = -np.inf if side == "lower" else np.inf
-            spec = np.where(np.arange(width) == which, value, missing)[None]
-        super().__init__(rows=rows, **{side: spec})
+    def __init__(self, rows: Any, one: OneBound) -> None:
+        super().__init__(rows=rows, **{one.side: one.spec})
+        self.one = one
 
-    def describe(self) -> str:
-        what = "at least" if self.side == "lower" else "at most"
-        kind, which = self.key
+    @property
+    def who(self) -> str:
+        return "the whole" if self._rows is None else f"the part of {len(self._rows)} rows"
+
+    def amount(self, n: int) -> str:
+        """Return the bound in words, also in rows out of n."""
+        value = self.one.value * n
+        count = math.ceil(value - 1e-9) if self.one.side == "lower" else math.floor(value + 1e-9)
+        return f"{count} (a share of {self.one.value:.4g})"
+
+    def describe(self, classes: ClassCodes | None = None) -> str:
+        what = "at least" if self.one.side == "lower" else "at most"
         whole = "all rows" if self._rows is None else f"{len(self._rows)} rows"
-        if kind == "column" and self.width() is None:
-            cls = "every class"
-        else:
-            cls = f"class {which!r}" if kind == "name" else f"class number {which}"
-        return f"{what} {self.value:.4g} of {whole} have {cls}"
+        return f"{what} {self.one.value:.4g} of {whole} have {self.one.subject(classes)}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.hints._classes import ClassCodes, as_names, is_name
+from tacit.hints._classes import ClassCodes, as_names, is_name, nth_class
 from tacit.hints._data import names_from_data, names_to_data, rows_to_data
 from tacit.hints._program import LabelProgram
 from tacit.hints._rows import Rows, frozen
@@ -78,8 +78,11 @@ class Labels(_RowHint):
         for row, name in zip(self._rows.index, self._classes, strict=True):
             yield Labels([row], as_names(name))
 
-    def describe(self) -> str:  # noqa: D102
+    def describe(self, classes: ClassCodes | None = None) -> str:  # noqa: D102
         return f"row {self._rows.index[0]} has label {_show(self._classes[0])}"
+
+    def about_row(self, classes: ClassCodes, known: str = "") -> str:  # noqa: D102
+        return f"Labels says {_show(self._classes[0])}"
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
         return rows_to_data(self._rows) | {"classes": names_to_data(self._classes)}
@@ -126,8 +129,12 @@ class Not(_RowHint):
             for name in names:
                 yield Not([row], as_names(name))
 
-    def describe(self) -> str:  # noqa: D102
+    def describe(self, classes: ClassCodes | None = None) -> str:  # noqa: D102
         return f"row {self._rows.index[0]} is not {_show(self._classes[0, 0])}"
+
+    def about_row(self, classes: ClassCodes, known: str = "") -> str:  # noqa: D102
+        name = _show(self._classes[0, 0])
+        return f"Not forbids {'it' if name == known else name}"
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
         return rows_to_data(self._rows) | {"classes": names_to_data(self._classes)}
@@ -206,15 +213,21 @@ class OneOf(_RowHint):
         for i, row in enumerate(self._rows.index):
             yield OneOf([row], self._mask[[i]] if self._mask is not None else [self._sets[i]])
 
-    def describe(self) -> str:  # noqa: D102
+    def describe(self, classes: ClassCodes | None = None) -> str:  # noqa: D102
+        return f"row {self._rows.index[0]} is one of {self._listed(classes)}"
+
+    def about_row(self, classes: ClassCodes, known: str = "") -> str:  # noqa: D102
+        return f"OneOf allows only {self._listed(classes)}"
+
+    def _listed(self, classes: ClassCodes | None) -> str:
         if self._mask is not None:
-            which = ", ".join(str(c) for c in np.flatnonzero(self._mask[0]))
-            return f"row {self._rows.index[0]} is one of the classes number {which}"
-        which = ", ".join(_show(v) for v in self._sets[0])
-        return f"row {self._rows.index[0]} is one of {which}"
+            which = [nth_class(int(c), classes) for c in np.flatnonzero(self._mask[0])]
+            prefix = "class " if classes is None else ""
+            return ", ".join(prefix + name for name in which)
+        return ", ".join(_show(v) for v in self._sets[0])
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
-        if self._mask is not None:
+        if self._mask is not None and len(self._mask):
             return rows_to_data(self._rows) | {"mask": self._mask.astype(int).tolist()}
         sets = [names_to_data(as_names(s)) for s in self._sets]
         return rows_to_data(self._rows) | {"sets": sets}

@@ -99,7 +99,7 @@ class Linear(Hint):
                     piece._numbers = self._numbers[[r]]
                     yield piece
 
-    def describe(self) -> str:  # noqa: D102
+    def describe(self, classes: ClassCodes | None = None) -> str:  # noqa: D102
         low, high = self._lower[0], self._upper[0]
         bound = f"at least {low:g}" if np.isfinite(low) else f"at most {high:g}"
         return f"linear row {self._numbers[0]} is {bound}"

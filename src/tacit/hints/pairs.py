@@ -121,7 +121,7 @@ class MustLink(_Link):
         cost = np.concatenate([self._cost[keep], np.full(len(closed), np.inf)])
         return MustLink(np.concatenate([pairs, closed]), cost)
 
-    def describe(self) -> str:  # noqa: D102
+    def describe(self, classes: ClassCodes | None = None) -> str:  # noqa: D102
         a, b = self._pairs[0]
         return f"rows {a} and {b} must have the same label"
 
@@ -147,7 +147,7 @@ class CannotLink(_Link):
         pairs, keep = self._inside(rows, n)
         return CannotLink(pairs, self._cost[keep])
 
-    def describe(self) -> str:  # noqa: D102
+    def describe(self, classes: ClassCodes | None = None) -> str:  # noqa: D102
         a, b = self._pairs[0]
         return f"rows {a} and {b} must have different labels"
 
@@ -188,7 +188,7 @@ class Potts(_PairHint):
     def split(self) -> Iterator[Hint]:  # noqa: D102
         return iter(())  # soft: contradicts nothing
 
-    def describe(self) -> str:  # noqa: D102
+    def describe(self, classes: ClassCodes | None = None) -> str:  # noqa: D102
         return f"Potts terms on {len(self._pairs)} edges"
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
@@ -224,6 +224,8 @@ class Pairwise(_PairHint):
             )
         if np.isnan(table).any() or (table == -np.inf).any():
             raise ValueError("Pairwise: table entries must be numbers or +inf.")
+        if len(self._pairs) == 0 and table.ndim == 3:
+            table = np.zeros(table.shape[1:])  # nothing but the number of classes
         self._tables = frozen(table)
 
     def compile(self, n: int, classes: ClassCodes) -> LabelProgram:  # noqa: D102
@@ -251,7 +253,7 @@ class Pairwise(_PairHint):
             if np.isinf(table).any():
                 yield Pairwise(self._pairs[[m]], table)
 
-    def describe(self) -> str:  # noqa: D102
+    def describe(self, classes: ClassCodes | None = None) -> str:  # noqa: D102
         a, b = self._pairs[0]
         return f"Pairwise forbids some pairs of labels of rows {a} and {b}"
 

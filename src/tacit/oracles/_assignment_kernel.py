@@ -25,7 +25,17 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-__all__ = ["Forest", "certify", "imbalance", "jit", "jit_inner", "label_rows", "sweep", "tally_up"]
+__all__ = [
+    "Forest",
+    "best_price",
+    "certify",
+    "imbalance",
+    "jit",
+    "jit_inner",
+    "label_rows",
+    "sweep",
+    "tally_up",
+]
 
 FloatArray = npt.NDArray[np.float64]
 Int64Array = npt.NDArray[np.int64]
@@ -169,7 +179,7 @@ def _select(x, k):  # type: ignore[no-untyped-def]
 
 
 @jit_inner
-def _best_price(margin, lower, upper):  # type: ignore[no-untyped-def]
+def best_price(margin, lower, upper):  # type: ignore[no-untyped-def]
     """Price of a bound that brings #(margin + price < 0) into lower .. upper; nan if none does.
 
     Reorders `margin`.
@@ -207,7 +217,7 @@ def _sweep_bound(cost, forest, price, g, c, begin, lead, value, margin):  # type
         other = value[k, 1] if lead[k, 0] == c else value[k, 0]
         margin[r - start] = cost[i, c] + price[forest.home[i] * n_classes + c] - old - other
     e = g * n_classes + c
-    new = _best_price(margin[: stop - start], forest.lower[e], forest.upper[e])
+    new = best_price(margin[: stop - start], forest.lower[e], forest.upper[e])
     if np.isnan(new) or new == old:
         return
     for sub in range(g, forest.end[g]):

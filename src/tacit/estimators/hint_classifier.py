@@ -1,0 +1,314 @@
+"""The estimator: a classifier from hints, in scikit-learn's manners."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tacit.estimators._labels import read_labels
+from tacit.hints import Hint, Hints, Labels
+from tacit.hints._classes import ClassCodes
+from tacit.hints.combine import infer_classes
+from tacit.losses import get_loss
+from tacit.problem import Problem
+from tacit.result import Solution, Status
+from tacit.solvers import solve
+from tacit.solvers.progress import progress
+
+__all__ = ["HintClassifier"]
+
+
+def _gives_probabilities(estimator: HintClassifier) -> bool:
+    if get_loss(estimator.loss).probabilistic:
+        return True
+    raise AttributeError(
+        f"loss={estimator.loss!r} gives no probabilities; use loss='logistic' or 'softmax'."
+    )
+
+
+class HintClassifier(ClassifierMixin, BaseEstimator):
+    r"""A classifier learned from what is known about the labels.
+
+    .. math:: \min_{y, f} \; \sum_i \ell(y_i, f(x_i)) + \frac{1}{2C} \|f\|^2 + S(y)
+
+    over the labels y and the classifier f together; S holds the hints. With every label given this
+    is an ordinary support vector machine or logistic regression without intercept.
+
+    Parameters
+    ----------
+    classes : sequence, optional
+        Class names in order. By default the sorted names found in y and the hints, or 0..C-1
+        from the width of the hints' arrays.
+    loss : {"hinge", "squared_hinge", "crammer_singer", "softmax", "logistic", "squared"}
+        Convex loss. hinge, squared_hinge, logistic and squared are one-vs-all.
+    kernel : {"linear", "rbf", "poly", "precomputed"} or callable
+        As in `sklearn.svm.SVC`.
+    gamma, degree, coef0
+        Parameters of the rbf and poly kernels.
+    C : float
+        Weight of the loss against the regulariser.
+    nu : float, optional
+        Weight of the regulariser, 1 / (2 C) by default.
+    approximation : {None, "nystroem", "fourier"}
+        Explicit features in place of the exact kernel.
+    n_components : int
+        Features of an approximation, at most.
+    solver : {"admm", "em"}
+        Discrete-continuous ADMM, or hard EM as a baseline.
+    n_init : int or "auto"
+        Starts, of which the best by objective is kept.
+    max_iter : int
+        Iterations of one run.
+    tol : float
+        Relative duality gap of the classifier at the labels found.
+    unlabeled : "auto", None or a label
+        What stands for "unknown" in y, beside None, NaN and "". By default -1 does, as in
+        scikit-learn's semi-supervised estimators, unless it is a class: because `classes` or the
+        hints name it, or because every other label in y is 1. None: -1 is a class.
+    time_limit : float, optional
+        Seconds after which the best answer so far is taken.
+    random_state : int, RandomState or None
+        Seed of everything random. The order of the rows never matters.
+    verbose : int
+        Above 0, show progress on the terminal's error stream.
+    callback : callable, optional
+        Called with each `Iteration`; returning True stops.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+        Class names in order.
+    transduction_ : array of shape (N,)
+        Labels inferred for the training rows.
+    objective_ : float
+        Value of the problem above.
+    solution_ : Solution
+        Everything the solver returned.
+    history_ : History
+        Every iteration.
+    n_iter_ : int
+        Iterations of all runs.
+    converged_ : bool
+        Whether the solver met its own stopping rule.
+
+    Examples
+    --------
+    >>> from tacit import HintClassifier
+    >>> from tacit.datasets import make_batches, make_four_moons
+    >>> X, y = make_four_moons(n=120, layout="grid", random_state=0)
+    >>> known = make_batches(y, n_batches=20, size=10, slack=0, random_state=0)
+    >>> clf = HintClassifier(kernel="rbf", gamma=8, random_state=0).fit(X, hints=known)
+    >>> clf.transduction_.shape
+    (120,)
+
+    Notes
+    -----
+    Equation: (1) in 000, corrected
+    Equation: (2) in 004
+    """
+
+    def __init__(
+        self,
+        classes: Any = None,
+        *,
+        loss: Any = "hinge",
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        C: float = 1.0,
+        nu: float | None = None,
+        approximation: str | None = None,
+        n_components: int = 500,
+        solver: str = "admm",
+        n_init: int | str = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        unlabeled: Any = "auto",
+        time_limit: float | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        callback: Any = None,
+    ) -> None:
+        self.classes = classes
+        self.loss = loss
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.C = C
+        self.nu = nu
+        self.approximation = approximation
+        self.n_components = n_components
+        self.solver = solver
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.unlabeled = unlabeled
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(
+        self, X: Any, y: Any = None, *, hints: Hint | None = None, sample_weight: Any = None
+    ) -> HintClassifier:
+        """Learn labels and classifier together.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (N, d)
+            Rows, or their kernel matrix for ``kernel="precomputed"``.
+        y : array of shape (N,), optional
+            Labels where they are known; see `unlabeled`.
+        hints : Hint, optional
+            What else is known.
+        sample_weight : array of shape (N,), optional
+            Weight of each row's loss.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InfeasibleHints
+            With a smallest conflicting subset of the hints, in words.
+        """
+        if y is None and hints is None:
+            raise ValueError(
+                "HintClassifier requires y to be passed, but the target y is None and there are "
+                "no hints; give at least one of them."
+            )
+        if hints is not None and not isinstance(hints, Hint):
+            raise TypeError(f"hints must be made of tacit.hints, got {type(hints).__name__}.")
+        X = self._rows(X, reset=True)
+        known, codes = self._known(y, hints, X.shape[0])
+        problem = Problem(
+            X,
+            known,
+            loss=self.loss,
+            kernel=self.kernel,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            C=self.C,
+            nu=self.nu,
+            classes=codes.names,
+            sample_weight=sample_weight,
+            approximation=self.approximation,
+            n_components=self.n_components,
+        )
+        with progress(self.verbose > 0) as shown:
+            self._take(
+                solve(
+                    problem,
+                    self.solver,
+                    n_init=self.n_init,
+                    max_iter=self.max_iter,
+                    tol=self.tol,
+                    random_state=self.random_state,
+                    time_limit=self.time_limit,
+                    callback=(*shown, *(() if self.callback is None else (self.callback,))),
+                )
+            )
+        return self
+
+    def _take(self, solution: Solution) -> None:
+        """Set the fitted attributes from a solver's answer."""
+        self.solution_ = solution
+        self.transduction_ = self.classes_[solution.labels]
+        self.objective_ = solution.objective
+        self.history_ = solution.history
+        self.n_iter_ = solution.n_iter
+        self.converged_ = solution.status is Status.CONVERGED
+
+    def _known(self, y: Any, hints: Hint | None, n: int) -> tuple[Hints, ClassCodes]:
+        """Labels in y as one more hint, and the classes."""
+        parts = [] if hints is None else [hints]
+        found: list[Any] = []
+        dtype: Any = None
+        if y is not None:
+            hinted = [] if hints is None else hints.names()
+            labels = read_labels(y, self.classes, hinted, self.unlabeled)
+            if len(np.asarray(y)) != n:
+                raise ValueError(
+                    f"Found input variables with inconsistent numbers of samples: X has {n} rows "
+                    f"but y has {len(np.asarray(y))}."
+                )
+            if len(labels.rows):
+                parts = [*parts, Labels(labels.rows, labels.names)]
+                found, dtype = list(set(labels.names.tolist())), labels.names.dtype
+        codes = infer_classes(self.classes, found, Hints(parts))
+        if len(codes) < 2:
+            only = f"only one class, {codes[0]!r}" if len(codes) else "no class"
+            raise ValueError(
+                f"y and the hints name {only}; a classifier needs at least two. "
+                "Give classes=[...] if there are more."
+            )
+        self.classes_ = _name_array(codes.names, dtype)
+        return Hints(parts), codes
+
+    def _rows(self, X: Any, reset: bool) -> Any:
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+        return sp.csr_array(X) if sp.issparse(X) else X
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Scores of new rows: (N,) for two classes (positive: the second), else (N, C)."""
+        scores = self._scores(X)
+        if len(self.classes_) > 2:
+            return scores
+        return scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
+
+    def _scores(self, X: Any) -> npt.NDArray[np.float64]:
+        check_is_fitted(self)
+        X = self._rows(X, reset=False)
+        return np.asarray(self.solution_.features.rows(X) @ self.solution_.coef)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Class names of new rows."""
+        scores = self.decision_function(X)
+        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[codes])
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Class probabilities of new rows, (N, C); for losses that give them."""
+        return np.asarray(get_loss(self.loss).predict_proba(self._scores(X)))
+
+    def explain_oracle(self) -> str:
+        """Which solver made the discrete steps, and why not a cheaper one."""
+        check_is_fitted(self)
+        return self.solution_.oracle
+
+    def plot_history(self, axes: Any = None) -> Any:
+        """Draw objective, residuals, penalty and label changes; returns the matplotlib figure."""
+        from tacit.plots import plot_history
+
+        check_is_fitted(self)
+        return plot_history(self.history_, axes)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.target_tags.required = False
+        return tags
+
+
+def _name_array(names: list[Any], dtype: Any) -> npt.NDArray[Any]:
+    """Class names as an array; in y's own type where that holds them all."""
+    kinds = {type(v) for v in names}
+    if len(kinds) == 1 and kinds <= {int, float, str, bool}:
+        array = np.array(names)
+        same_kind = dtype is not None and dtype.kind == array.dtype.kind and dtype.kind in "if"
+        return array.astype(dtype) if same_kind else array
+    array = np.empty(len(names), object)
+    array[:] = names
+    return array
