@@ -1,7 +1,8 @@
 """Save and load fitted estimators: a zip of one JSON manifest and plain ``.npy`` arrays.
 
 No pickle is written or read. The manifest holds a format version and a SHA-256 of every array; a
-file that is truncated, altered, or of a later version is refused.
+file that is truncated, altered, or of another version, or that holds more or less than the manifest
+says, is refused.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import hashlib
 import io
 import json
 import os
-import tempfile
+import struct
 import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +27,10 @@ from tacit.estimators import HintClassifier
 from tacit.exceptions import DamagedFile
 from tacit.features import FeatureMap, FourierMap, Kernel, KernelMap, LinearMap, NystroemMap
 from tacit.hints._data import name_from_data, name_to_data
-from tacit.losses import Loss
+from tacit.losses import LOSSES, Loss
 from tacit.result import History, Iteration, Solution, Status
 
-__all__ = ["load", "save"]
+__all__ = ["load", "save", "whole_file"]
 
 VERSION = 1
 MANIFEST = "manifest.json"
@@ -39,6 +42,33 @@ MAPS: dict[str, type[FeatureMap]] = {
 }
 ARRAYS = ("labels", "coef", "scores")
 NUMBERS = ("objective", "fixed_bound", "n_iter", "oracle", "seed")
+KEYS = frozenset(
+    {
+        "tacit_model",
+        "estimator",
+        "params",
+        "classes",
+        "classes_dtype",
+        "n_features_in",
+        "feature_names_in",
+        "solution",
+        "arrays",
+    }
+)
+STORED = "stored"  # what the manifest says of a value that lies in an array of its own
+
+# What reading an altered zip file may raise, from flipped flags to sizes beyond the file.
+DAMAGE = (
+    zipfile.BadZipFile,
+    LookupError,
+    EOFError,
+    ValueError,
+    NotImplementedError,
+    RuntimeError,
+    struct.error,
+    OverflowError,
+    OSError,
+)
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -88,23 +118,51 @@ def load(path: str | Path) -> HintClassifier:
         raise DamagedFile(f"{path} is not a complete saved model: {error!r}.") from error
 
 
+@contextmanager
+def whole_file(path: str | Path, mode: str = "wb", **kwargs: Any) -> Iterator[IO[Any]]:
+    """Open a file that takes its place only when everything was written.
+
+    Until then it is called ``.NAME.PID.part``; after an error nothing of it is left, and what lay
+    at `path` before is untouched.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file.")
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(f"the folder {path.parent} does not exist; {path} was not written.")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(part, mode, **kwargs) as file:
+            yield file
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
 def _typed(names: npt.NDArray[Any]) -> bool:
     return names.dtype != object
 
 
 def _plain(key: str, value: Any) -> Any:
-    """A parameter as JSON can hold it."""
+    """Return a parameter as JSON can hold it."""
     if key == "classes" and value is not None:
         return [name_to_data(v) for v in value]
-    if isinstance(value, Loss):
+    if isinstance(value, Loss) and type(value) is LOSSES.get(value.name):
         return value.name
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, str | int | float | bool):
         return value
+    if key == "kernel":
+        raise TypeError(
+            "a kernel function cannot be saved without pickle; use a named kernel, or compute the "
+            "matrices yourself and use kernel='precomputed'."
+        )
+    advice = f"set_params({key}=None) first" if key != "loss" else "one of the library's own"
     raise TypeError(
-        f"the parameter {key}={value!r} cannot be saved without pickle; "
-        f"use a plain value, or set_params({key}=None) first."
+        f"the parameter {key}={value!r} cannot be saved without pickle; use a plain value, or "
+        f"{advice}."
     )
 
 
@@ -132,18 +190,16 @@ def _map_to_data(features: FeatureMap, arrays: Arrays) -> dict[str, Any]:
     for item in fields(features):  # type: ignore[arg-type]
         value = getattr(features, item.name)
         if isinstance(value, Kernel):
-            if callable(value.name):
-                raise TypeError(
-                    "a kernel function cannot be saved without pickle; save the arrays you need, "
-                    "or use a named kernel or kernel='precomputed'."
-                )
             data[item.name] = {f.name: getattr(value, f.name) for f in fields(value)}
         elif sp.issparse(value):
             for part in ("data", "indices", "indptr"):
                 arrays[f"features.{item.name}.{part}"] = getattr(value, part)
             data[item.name] = {"csr_shape": list(value.shape)}
-        elif value is not None:
+        elif value is None:
+            data[item.name] = None
+        else:
             arrays[f"features.{item.name}"] = value
+            data[item.name] = STORED
     return data
 
 
@@ -154,31 +210,30 @@ def _write(path: Path, manifest: dict[str, Any], arrays: Arrays) -> None:
         np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
         blobs[name] = buffer.getvalue()
     manifest["arrays"] = {k: hashlib.sha256(v).hexdigest() for k, v in blobs.items()}
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w") as archive:
-            archive.writestr(MANIFEST, json.dumps(manifest))
-            for name, blob in blobs.items():
-                archive.writestr(f"{name}.npy", blob)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with whole_file(path) as file, zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(MANIFEST, json.dumps(manifest))
+        for name, blob in blobs.items():
+            archive.writestr(f"{name}.npy", blob)
 
 
 def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
+    with path.open("rb"):  # a file that is missing or closed to us is not a damaged one
+        pass
     try:
         with zipfile.ZipFile(path) as archive:
             manifest = json.loads(archive.read(MANIFEST))
             _check_version(manifest, path)
+            _check_keys(manifest, archive.namelist(), path)
             arrays = {
                 name: _array(archive.read(f"{name}.npy"), digest, path, name)
                 for name, digest in manifest["arrays"].items()
             }
-    except (zipfile.BadZipFile, KeyError, EOFError, UnicodeDecodeError) as error:
-        raise DamagedFile(f"{path} is not a whole saved model: {error}.") from error
     except json.JSONDecodeError as error:
         raise DamagedFile(f"{path} has a damaged manifest: {error}.") from error
+    except DamagedFile:
+        raise
+    except DAMAGE as error:
+        raise DamagedFile(f"{path} is not a whole saved model: {error}.") from error
     return manifest, arrays
 
 
@@ -189,6 +244,23 @@ def _check_version(manifest: Any, path: Path) -> None:
         raise DamagedFile(
             f"{path} has format version {manifest['tacit_model']!r}; this release reads {VERSION}."
         )
+
+
+def _check_keys(manifest: dict[str, Any], names: list[str], path: Path) -> None:
+    """Refuse a manifest with more or fewer entries than `save` writes, and files beside them."""
+    _exactly(manifest, KEYS, "the manifest")
+    expected = [MANIFEST, *(f"{name}.npy" for name in manifest["arrays"])]
+    _exactly(names, expected, str(path))
+    if len(names) != len(expected):
+        raise DamagedFile(f"{path} holds a file twice.")
+
+
+def _exactly(found: Iterable[str], wanted: Iterable[str], what: str) -> None:
+    missing, extra = sorted(set(wanted) - set(found)), sorted(set(found) - set(wanted))
+    if missing:
+        raise ValueError(f"{what} lacks {', '.join(missing)}")
+    if extra:
+        raise ValueError(f"{what} has the unknown {', '.join(extra)}")
 
 
 def _array(blob: bytes, digest: str, path: Path, name: str) -> npt.NDArray[Any]:
@@ -202,6 +274,7 @@ def _array(blob: bytes, digest: str, path: Path, name: str) -> npt.NDArray[Any]:
 
 def _restore(manifest: dict[str, Any], arrays: Arrays) -> HintClassifier:
     params = manifest["params"]
+    _exactly(params, HintClassifier._get_param_names(), "params")
     if params.get("classes") is not None:
         params["classes"] = [name_from_data(v) for v in params["classes"]]
     estimator = HintClassifier(**params)
@@ -218,28 +291,43 @@ def _restore(manifest: dict[str, Any], arrays: Arrays) -> HintClassifier:
 
 
 def _solution(data: dict[str, Any], arrays: Arrays) -> Solution:
+    _exactly(data, (*NUMBERS, "status", "run_objectives", "features"), "the solution")
+    wanted = [*ARRAYS, *(f"history.{item.name}" for item in fields(Iteration))]
+    features = _map(data["features"], arrays, wanted)
+    _exactly(arrays, wanted, "the file")
     columns = [arrays[f"history.{item.name}"].tolist() for item in fields(Iteration)]
     rows = zip(*columns, strict=True)
+    stored: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
     return Solution(
-        **{name: arrays[name] for name in ARRAYS},
+        **stored,
         **{name: data[name] for name in NUMBERS},
         status=Status[data["status"]],
         run_objectives=tuple(data["run_objectives"]),
         history=History([Iteration(*row) for row in rows]),
-        features=_map(data["features"], arrays),
+        features=features,
     )
 
 
-def _map(data: dict[str, Any], arrays: Arrays) -> FeatureMap:
+def _map(data: dict[str, Any], arrays: Arrays, wanted: list[str]) -> FeatureMap:
+    """Read a feature map; the names of its arrays are added to `wanted`."""
     cls = MAPS[data["kind"]]
+    names = [item.name for item in fields(cls)]  # type: ignore[arg-type]
+    _exactly(data, ["kind", *names], "the feature map")
     values: dict[str, Any] = {}
-    for item in fields(cls):  # type: ignore[arg-type]
-        stored, key = data.get(item.name), f"features.{item.name}"
+    for name in names:
+        stored, key = data[name], f"features.{name}"
         if isinstance(stored, dict) and "csr_shape" in stored:
-            parts = tuple(arrays[f"{key}.{part}"] for part in ("data", "indices", "indptr"))
-            values[item.name] = sp.csr_array(parts, shape=tuple(stored["csr_shape"]))
+            parts = [f"{key}.{part}" for part in ("data", "indices", "indptr")]
+            wanted += parts
+            shape = tuple(stored["csr_shape"])
+            values[name] = sp.csr_array(tuple(arrays[p] for p in parts), shape=shape)
         elif isinstance(stored, dict):
-            values[item.name] = Kernel(**stored)
+            values[name] = Kernel(**stored)
+        elif stored == STORED:
+            wanted.append(key)
+            values[name] = arrays[key]
+        elif stored is None:
+            values[name] = None
         else:
-            values[item.name] = arrays.get(key)
+            raise ValueError(f"{key} is {stored!r}")
     return cls(**values)

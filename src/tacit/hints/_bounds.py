@@ -15,6 +15,7 @@ from tacit.hints._data import (
     numbers_from_data,
     numbers_to_data,
 )
+from tacit.hints._rows import frozen
 
 __all__ = ["Bound", "OneBound"]
 
@@ -76,7 +77,7 @@ class Bound:
         if isinstance(spec, dict):
             self.named = {plain(name): self._per_group(v, name) for name, v in spec.items()}
         elif spec is not None:
-            self.table = self._read(spec)
+            self.table = frozen(self._read(spec))
 
     def _read(self, spec: Any) -> FloatArray:
         array = self._numbers(spec)
@@ -98,7 +99,7 @@ class Bound:
                 f"{self.who}[{name!r}] has shape {array.shape}; expected one number or one for "
                 f"each of the {self.n_groups} groups."
             )
-        return np.array(np.broadcast_to(array, (self.n_groups,)))
+        return frozen(np.broadcast_to(array, (self.n_groups,)))
 
     def _numbers(self, value: Any) -> FloatArray:
         array = np.array(self._without_none(value), np.float64)
@@ -143,7 +144,7 @@ class Bound:
         return [] if self.named is None else list(self.named)
 
     def changed(self, groups: npt.NDArray[np.intp], change: Any) -> Any:
-        """Return the bound of some groups as a spec, after `change(values, g)` where `g` are groups."""
+        """Return the bound of some groups as a spec, after `change(values)`."""
         if self.named is not None:
             return {k: change(v[groups][:, None])[:, 0] for k, v in self.named.items()}
         return None if self.table is None else change(self.table[groups])
@@ -168,7 +169,7 @@ class Bound:
             return {
                 "by_class": [[name_to_data(k), numbers_to_data(v)] for k, v in self.named.items()]
             }
-        return None if self.table is None else numbers_to_data(self.table)
+        return numbers_to_data(self.table) if self.table is not None and self.n_groups else None
 
     @staticmethod
     def from_data(data: Any) -> Any:

@@ -61,12 +61,14 @@ def check(hint: Hint, n: int, classes: Any = None) -> Check:
     >>> from tacit import hints
     >>> known = hints.Labels([0], "cat") + hints.Not([0], "cat")
     >>> print(hints.check(known, n=3, classes=["cat", "dog"]).message)
-    Row 0 has label 'cat' but row 0 is not 'cat'.
+    row 0 has label 'cat' but Not forbids it.
     """
     # The only call upwards in the layers: the question belongs to hints, the answer to oracles.
     from tacit.oracles import feasible_labels
 
     codes = infer_classes(classes, (), hint)
+    if len(codes) == 0:
+        raise ValueError("the classes are not known: no hint names any; give classes=[...].")
     try:
         labels = feasible_labels(hint, n, codes)
     except InfeasibleHints as error:

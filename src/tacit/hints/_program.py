@@ -15,10 +15,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+
+if TYPE_CHECKING:
+    from tacit.hints._contract import Contraction
 
 __all__ = ["Counts", "LabelProgram", "Pairs"]
 
@@ -114,9 +118,9 @@ class LabelProgram:
     linear_upper: FloatArray = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
-        if self.pairs is None:
+        if self.__dict__["pairs"] is None:
             object.__setattr__(self, "pairs", Pairs.none(self.n_classes))
-        if self.counts is None:
+        if self.__dict__["counts"] is None:
             object.__setattr__(self, "counts", Counts.none(self.n_classes))
 
     @cached_property
@@ -138,7 +142,7 @@ class LabelProgram:
 
     @cached_property
     def home(self) -> IntArray | None:
-        """Innermost group of each row, (N,), -1 for none; None unless groups are nested or disjoint.
+        """Innermost group of each row, (N,), -1 for none; None unless nested or disjoint.
 
         Groups are visited from large to small, so the innermost one so far is the parent.
         """
@@ -150,6 +154,13 @@ class LabelProgram:
         """Smallest group that contains each group, (G,), -1 for none; None unless nested."""
         nesting = self._nesting
         return None if nesting is None else nesting[1]
+
+    @cached_property
+    def contraction(self) -> Contraction:
+        """The program with hard must-links taken out: rows that must agree are one component."""
+        from tacit.hints._contract import Contraction
+
+        return Contraction.of(self)
 
     @cached_property
     def _nesting(self) -> tuple[IntArray, IntArray] | None:

@@ -103,7 +103,7 @@ class Hint(ABC):
         return RowMap(rows, n, int(self.rows().max(initial=-1)))
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.to_dict() == other.to_dict()  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
         return hash((self.kind, len(self.rows())))

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tacit.hints._classes import ClassCodes, as_names, nth_class
-from tacit.hints._data import names_from_data, names_to_data, numbers_from_data, numbers_to_data
+from tacit.hints._classes import ClassCodes, as_names, nth_class, plain
+from tacit.hints._data import (
+    name_from_data,
+    name_to_data,
+    names_from_data,
+    names_to_data,
+    numbers_from_data,
+    numbers_to_data,
+)
 from tacit.hints._program import LabelProgram
 from tacit.hints._rows import frozen
 from tacit.hints.base import Hint
@@ -58,7 +66,7 @@ class Cost(Hint):
         return np.arange(len(self._table))
 
     def width(self) -> int | None:  # noqa: D102
-        return self._table.shape[1]
+        return int(self._table.shape[1])
 
     def length(self) -> int | None:  # noqa: D102
         return len(self._table)
@@ -88,7 +96,8 @@ class _Forbidden(Cost):
         self._shape, self._row, self._column = shape, row, column
 
     @property
-    def _table(self) -> npt.NDArray[np.float64]:  # made when asked for: there may be many
+    def _table(self) -> npt.NDArray[np.float64]:  # type: ignore[override]
+        # Made when asked for: there may be many.
         table = np.zeros(self._shape)
         table[self._row, self._column] = np.inf
         return table
@@ -111,9 +120,9 @@ class _Forbidden(Cost):
 
 
 class Votes(Hint):
-    r"""Votes of labelling functions: :math:`u_{ic} = \sum_f w_f [L_{if} \ne c]` over those that vote.
+    r"""Votes of labelling functions: :math:`u_{ic} = \sum_f w_f [L_{if} \ne c]`.
 
-    A class costs a row the weight of all votes against it.
+    A class costs a row the weight of all votes against it; who abstains is not counted.
 
     Parameters
     ----------
@@ -121,19 +130,21 @@ class Votes(Hint):
         Class that function f votes for on row i; -1 or None abstains.
     weight : float or array of shape (F,), default=1.0
         Cost of going against each function, in units of one row's loss.
+    abstain : hashable, default=-1
+        The entry that abstains, besides None and NaN. Where -1 is a class, set another one; while
+        the two clash, compiling warns and the entry abstains.
     """
 
     kind = "votes"
-    keys = ("votes", "weight")
+    keys = ("votes", "weight", "abstain")
 
-    def __init__(self, L: Any, weight: Any = 1.0) -> None:
+    def __init__(self, L: Any, weight: Any = 1.0, abstain: Any = -1) -> None:
+        self._abstain = plain(abstain)
         votes = L if isinstance(L, np.ndarray) else _vote_table(L)
         if votes.ndim != 2:
             raise ValueError(f"Votes: expected an array (rows, functions), got {votes.shape}.")
         if np.issubdtype(votes.dtype, np.floating):
-            if not np.array_equal(votes, np.round(votes)):
-                raise ValueError("Votes: entries must be class names; -1 or None abstains.")
-            votes = votes.astype(np.int64)
+            votes = _whole_votes(votes)
         self._votes = frozen(votes)
         self._weight = frozen(np.asarray(weight, np.float64))
         if self._weight.shape not in {(), (votes.shape[1],)}:
@@ -145,14 +156,29 @@ class Votes(Hint):
             raise ValueError("Votes: weights must be finite and not negative.")
 
     def _abstains(self) -> npt.NDArray[np.bool_]:
-        if self._votes.dtype == object:
-            return np.frompyfunc(lambda v: v is None or v == -1, 1, 1)(self._votes).astype(bool)
-        return np.asarray(self._votes == (-1 if self._votes.dtype.kind in "iu" else "-1"))
+        kind, mark = self._votes.dtype.kind, self._abstain
+        if kind == "O":
+            return np.array([v is None or v == mark for v in self._votes.flat], bool).reshape(
+                self._votes.shape
+            )
+        if kind == "U" and mark is not None:
+            return np.asarray(self._votes == str(mark))  # numpy writes -1 among strings as text
+        if kind in "iu" and isinstance(mark, int):
+            return np.asarray(self._votes == mark)
+        return np.zeros(self._votes.shape, bool)
 
     def compile(self, n: int, classes: ClassCodes) -> LabelProgram:  # noqa: D102
         if len(self._votes) != n:
             raise ValueError(f"Votes: {len(self._votes)} rows of votes but there are {n} rows.")
-        row, function = np.nonzero(~self._abstains())
+        abstains = self._abstains()
+        if self._abstain in classes.names and abstains.any():
+            warnings.warn(
+                f"Votes: {self._abstain!r} is a class and also the entry that abstains; it is read "
+                "as abstaining. Give abstain=... to tell them apart.",
+                UserWarning,
+                stacklevel=2,
+            )
+        row, function = np.nonzero(~abstains)
         codes = classes.encode(self._votes[row, function], "Votes")
         weight = np.broadcast_to(self._weight, self._votes.shape[1:])[function]
         support = np.zeros((n, len(classes)))
@@ -169,7 +195,7 @@ class Votes(Hint):
         return len(self._votes)
 
     def restrict(self, rows: Any, n: int | None = None) -> Votes:  # noqa: D102
-        return Votes(self._votes[self._row_map(rows, n).kept], self._weight)
+        return Votes(self._votes[self._row_map(rows, n).kept], self._weight, self._abstain)
 
     def split(self) -> Iterator[Hint]:  # noqa: D102
         return iter(())  # votes are soft: no part of them can contradict anything
@@ -178,11 +204,32 @@ class Votes(Hint):
         return f"Votes of {self._votes.shape[1]} functions"
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
-        return {"votes": names_to_data(self._votes), "weight": numbers_to_data(self._weight)}
+        return {
+            "votes": names_to_data(self._votes),
+            "weight": numbers_to_data(self._weight),
+            "abstain": name_to_data(self._abstain),
+        }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Votes:  # noqa: D102
-        return cls(names_from_data(data["votes"]), numbers_from_data(data.get("weight", 1.0)))
+        return cls(
+            names_from_data(data["votes"]),
+            numbers_from_data(data.get("weight", 1.0)),
+            name_from_data(data.get("abstain", -1)),
+        )
+
+
+def _whole_votes(votes: npt.NDArray[np.floating]) -> npt.NDArray[Any]:
+    """Votes that numpy or pandas turned into floats: NaN stands for None."""
+    missing = np.isnan(votes)
+    if not np.array_equal(votes[~missing], np.round(votes[~missing])):
+        raise ValueError("Votes: entries must be class names; -1 or None abstains.")
+    whole = np.where(missing, 0, votes).astype(np.int64)
+    if not missing.any():
+        return whole
+    table = whole.astype(object)
+    table[missing] = None
+    return table
 
 
 def _vote_table(L: Any) -> npt.NDArray[Any]:

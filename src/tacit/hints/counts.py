@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +16,7 @@ from tacit.hints._program import Counts, LabelProgram
 from tacit.hints._rows import RowMap, Rows, check_range, frozen
 from tacit.hints.base import Hint
 
-__all__ = ["AtLeast", "Count", "Share"]
+__all__ = ["AtLeast", "Count", "CountPiece", "Share", "SharePiece"]
 
 IntArray = npt.NDArray[np.intp]
 
@@ -28,19 +28,20 @@ class Groups:
         self, lists: list[IntArray], numbers: IntArray | None = None, n: int | None = None
     ) -> None:
         self.lists, self.n = lists, n
-        self.numbers: IntArray = np.arange(len(lists)) if numbers is None else numbers
+        self.numbers = frozen(np.arange(len(lists)) if numbers is None else numbers)
 
     @classmethod
     def read(cls, groups: Any, who: str) -> Groups:
         """Read what a user gives; only ids can skip a group, which then has no rows."""
         if isinstance(groups, Groups):
             return groups
-        if _is_id_per_row(groups):
-            return cls([frozen(g) for g in _by_id(np.asarray(groups), who)], n=len(groups))
-        if not hasattr(groups, "__iter__"):
+        if isinstance(groups, str) or not hasattr(groups, "__iter__"):
             raise TypeError(
                 f"{who}: groups must be a list of row arrays or a group id per row, got {groups!r}."
             )
+        groups = groups if isinstance(groups, np.ndarray) else list(groups)
+        if _is_id_per_row(groups):
+            return cls([frozen(g) for g in _by_id(np.asarray(groups), who)], n=len(groups))
         parts = [Rows.read(g, f"{who}: group {i}") for i, g in enumerate(groups)]
         for i, part in enumerate(parts):
             if len(part) == 0:
@@ -53,13 +54,13 @@ class Groups:
         return cls([part.index for part in parts], n=min(lengths, default=None))
 
     def to_data(self) -> list[Any]:
-        """Lists of rows, or the id of every row where an id has none."""
+        """Return lists of rows, or the id of every row where an id has none."""
         if all(len(g) for g in self.lists) or self.n is None:
             return [g.tolist() for g in self.lists]
         ids = np.full(self.n, -1)
         for i, rows in enumerate(self.lists):
             ids[rows] = i
-        return ids.tolist()  # type: ignore[no-any-return]
+        return ids.tolist()
 
     def __len__(self) -> int:
         return len(self.lists)
@@ -75,7 +76,7 @@ class Groups:
         return np.array([len(g) for g in self.lists], np.intp)
 
     def counts(self, n: int, lower: Any, upper: Any, who: str) -> Counts:
-        """Groups with bounds as a part of a program."""
+        """Return groups with bounds as a part of a program."""
         if self.n is not None and self.n != n:
             raise ValueError(
                 f"{who}: the group ids or masks are for {self.n} rows but there are {n} rows."
@@ -101,10 +102,9 @@ class Groups:
 
 
 def _is_id_per_row(groups: Any) -> bool:
-    if isinstance(groups, np.ndarray) or hasattr(groups, "to_numpy"):
-        array = np.asarray(groups)
-        return array.ndim == 1 and array.dtype != object
-    return len(groups) > 0 and all(isinstance(g, int | np.integer) for g in groups)
+    if isinstance(groups, np.ndarray) and groups.dtype != object:
+        return groups.ndim == 1
+    return len(groups) > 0 and all(isinstance(g, int | float | np.number) for g in groups)
 
 
 def _by_id(ids: Any, who: str) -> list[IntArray]:
@@ -120,7 +120,7 @@ def _by_id(ids: Any, who: str) -> list[IntArray]:
         )
     order = np.argsort(ids, kind="stable")
     edges = np.searchsorted(ids[order], np.arange(top + 2))
-    return [order[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [order[a:b] for a, b in itertools.pairwise(edges)]
 
 
 class Count(Hint):
@@ -170,7 +170,7 @@ class Count(Hint):
         return self._groups.n
 
     def restrict(self, rows: Any, n: int | None = None) -> Count:
-        """Return bounds that still hold: k rows left out may all have been of the class, or none."""
+        """Return bounds that still hold: the rows left out may all be of the class, or none."""
         groups, which, lost = self._groups.restrict(self._row_map(rows, n))
         lower = self._lower.changed(which, lambda v: v - lost[:, None])
         return Count(groups, lower, self._upper.changed(which, lambda v: v))
@@ -208,11 +208,16 @@ class CountPiece(Count):
         super().__init__(group, **{one.side: one.spec})
         self.one, self.who = one, f"group {group.numbers[0]}"
 
-    def amount(self, n: int) -> str:
+    def members(self, n: int) -> IntArray:
+        """Rows that the bound is about."""
+        return self._groups.lists[0]
+
+    @property
+    def amount(self) -> str:
         """Return the bound in words."""
         return f"{self.one.value:g}"
 
-    def describe(self, classes: ClassCodes | None = None) -> str:
+    def describe(self, classes: ClassCodes | None = None) -> str:  # noqa: D102
         what = "at least" if self.one.side == "lower" else "at most"
         return f"{self.who} has {what} {self.one.value:g} of {self.one.subject(classes)}"
 
@@ -341,17 +346,18 @@ class SharePiece(Share):
         super().__init__(rows=rows, **{one.side: one.spec})
         self.one = one
 
+        self.who = "the set of " + ("all" if self._rows is None else f"{len(self._rows)}") + " rows"
+
+    def members(self, n: int) -> IntArray:
+        """Rows that the bound is about."""
+        return np.arange(n) if self._rows is None else self._rows.index
+
     @property
-    def who(self) -> str:
-        return "the whole" if self._rows is None else f"the part of {len(self._rows)} rows"
+    def amount(self) -> str:
+        """Return the bound in words."""
+        return f"a share of {self.one.value:.4g}"
 
-    def amount(self, n: int) -> str:
-        """Return the bound in words, also in rows out of n."""
-        value = self.one.value * n
-        count = math.ceil(value - 1e-9) if self.one.side == "lower" else math.floor(value + 1e-9)
-        return f"{count} (a share of {self.one.value:.4g})"
-
-    def describe(self, classes: ClassCodes | None = None) -> str:
+    def describe(self, classes: ClassCodes | None = None) -> str:  # noqa: D102
         what = "at least" if self.one.side == "lower" else "at most"
         whole = "all rows" if self._rows is None else f"{len(self._rows)} rows"
         return f"{what} {self.one.value:.4g} of {whole} have {self.one.subject(classes)}"

@@ -22,10 +22,10 @@ class _RowHint(Hint):
 
     _rows: Rows
 
-    def rows(self) -> npt.NDArray[np.intp]:  # noqa: D102
+    def rows(self) -> npt.NDArray[np.intp]:
         return self._rows.index
 
-    def length(self) -> int | None:  # noqa: D102
+    def length(self) -> int | None:
         return self._rows.n
 
     def _start(self, n: int, classes: ClassCodes) -> tuple[npt.NDArray[np.intp], Any]:

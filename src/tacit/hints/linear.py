@@ -33,10 +33,14 @@ class Linear(Hint):
     keys = ("shape", "entries", "lower", "upper")
 
     def __init__(self, A: Any, lower: Any = None, upper: Any = None) -> None:
-        self._A = sp.csr_array(A, dtype=np.float64)
+        self._A = sp.csr_array(A, dtype=np.float64, copy=True)
+        if self._A.ndim != 2:
+            raise ValueError(f"Linear: A must have shape (R, N * C), got {np.shape(A)}.")
         self._A.sum_duplicates()
         if not np.isfinite(self._A.data).all():
             raise ValueError("Linear: the coefficients must be finite.")
+        for part in (self._A.data, self._A.indices, self._A.indptr):
+            part.flags.writeable = False
         self._lower = self._bound(lower, -np.inf, "lower")
         self._upper = self._bound(upper, np.inf, "upper")
         crossed = np.flatnonzero(self._lower > self._upper)
@@ -45,7 +49,7 @@ class Linear(Hint):
             raise ValueError(
                 f"Linear: row {r} has lower {self._lower[r]:g} above upper {self._upper[r]:g}."
             )
-        self._numbers = np.arange(self._A.shape[0])
+        self._numbers = frozen(np.arange(self._A.shape[0]))
 
     def _bound(self, value: Any, missing: float, side: str) -> npt.NDArray[np.float64]:
         array = np.asarray(missing if value is None else value, np.float64)
@@ -96,7 +100,7 @@ class Linear(Hint):
             for lower, upper in ((self._lower[r], np.inf), (-np.inf, self._upper[r])):
                 if np.isfinite(lower) or np.isfinite(upper):
                     piece = Linear(self._A[[r]], lower, upper)
-                    piece._numbers = self._numbers[[r]]
+                    piece._numbers = frozen(self._numbers[[r]])
                     yield piece
 
     def describe(self, classes: ClassCodes | None = None) -> str:  # noqa: D102

@@ -39,7 +39,7 @@ class _PairHint(Hint):
 
     _pairs: npt.NDArray[np.intp]
 
-    def rows(self) -> npt.NDArray[np.intp]:  # noqa: D102
+    def rows(self) -> npt.NDArray[np.intp]:
         return np.unique(self._pairs)
 
     def _fit(self, n: int) -> npt.NDArray[np.intp]:
@@ -76,7 +76,7 @@ class _Link(_PairHint):
     def _broken(self, n_classes: int) -> npt.NDArray[np.float64]:
         """1 where a pair of labels breaks the link, (C, C)."""
 
-    def compile(self, n: int, classes: ClassCodes) -> LabelProgram:  # noqa: D102
+    def compile(self, n: int, classes: ClassCodes) -> LabelProgram:
         broken = self._broken(len(classes))
         hard = np.isinf(self._cost)
         tables = np.stack([broken, np.where(broken > 0, np.inf, 0.0)])
@@ -84,15 +84,15 @@ class _Link(_PairHint):
         pairs = Pairs(self._fit(n), weight, hard.astype(np.intp), tables)
         return LabelProgram(n, len(classes), pairs=pairs)
 
-    def split(self) -> Iterator[Hint]:  # noqa: D102
+    def split(self) -> Iterator[Hint]:
         for m in np.flatnonzero(np.isinf(self._cost)):
             yield type(self)(self._pairs[[m]])
 
-    def to_dict(self) -> dict[str, Any]:  # noqa: D102
+    def to_dict(self) -> dict[str, Any]:
         return {"pairs": self._pairs.tolist(), "cost": numbers_to_data(self._cost)}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> _Link:  # noqa: D102
+    def from_dict(cls, data: dict[str, Any]) -> _Link:
         return cls(data["pairs"], numbers_from_data(data.get("cost", np.inf)))
 
 
@@ -241,7 +241,7 @@ class Pairwise(_PairHint):
         return LabelProgram(n, len(classes), pairs=Pairs(self._fit(n), np.ones(m), index, tables))
 
     def width(self) -> int | None:  # noqa: D102
-        return self._tables.shape[-1]
+        return int(self._tables.shape[-1])
 
     def restrict(self, rows: Any, n: int | None = None) -> Pairwise:  # noqa: D102
         pairs, keep = self._inside(rows, n)

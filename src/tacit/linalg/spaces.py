@@ -61,6 +61,18 @@ class ScoreSpace(ABC):
         """
 
     @abstractmethod
+    def expand(self, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Scores K alpha and coefficients (alpha, or X' alpha)."""
+
+    @abstractmethod
+    def block(self, rows: npt.NDArray[np.intp]) -> FloatArray:
+        """Entries of K for these rows and columns; rows may repeat."""
+
+    def features(self, rows: npt.NDArray[np.intp]) -> FloatArray | None:
+        """Explicit features of these rows, dense, where they are fewer than all rows."""
+        return None
+
+    @abstractmethod
     def regularizer(self, coef: FloatArray, F: FloatArray) -> float:
         """<alpha, K alpha>, or |W|^2."""
 
@@ -73,6 +85,7 @@ class EigenSpace(ScoreSpace):
     """K by its eigendecomposition: every rho is free, two products with N x N a step."""
 
     def __init__(self, K: FloatArray) -> None:
+        self._K = K
         d, U = scipy.linalg.eigh(K, driver="evd")
         _require_semidefinite(d)
         keep = d > d[-1] * len(d) * np.finfo(np.float64).eps
@@ -84,6 +97,12 @@ class EigenSpace(ScoreSpace):
         shrink = rho * self._d / (2.0 * nu + rho * self._d)
         F = self._U @ (shrink[:, None] * (self._U.T @ T))
         return F, (rho / (2.0 * nu)) * (T - F)
+
+    def expand(self, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:  # noqa: D102
+        return self._K @ alpha, alpha
+
+    def block(self, rows: npt.NDArray[np.intp]) -> FloatArray:  # noqa: D102
+        return self._K[np.ix_(rows, rows)]
 
     def regularizer(self, coef: FloatArray, F: FloatArray) -> float:  # noqa: D102
         return float(np.vdot(coef, F))
@@ -116,6 +135,12 @@ class CholeskySpace(ScoreSpace):
         alpha = scipy.linalg.cho_solve(self._factor[2], rho * T)
         return T - (2.0 * nu / rho) * alpha, alpha
 
+    def expand(self, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:  # noqa: D102
+        return self._K @ alpha, alpha
+
+    def block(self, rows: npt.NDArray[np.intp]) -> FloatArray:  # noqa: D102
+        return self._K[np.ix_(rows, rows)]
+
     def regularizer(self, coef: FloatArray, F: FloatArray) -> float:  # noqa: D102
         return float(np.vdot(coef, F))
 
@@ -140,6 +165,16 @@ class LinearSpace(ScoreSpace):
         W = self._V @ (shrink[:, None] * (self._V.T @ (self._X.T @ T)))
         return np.asarray(self._X @ W), W
 
+    def expand(self, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:  # noqa: D102
+        return _expand(self._X, alpha)
+
+    def block(self, rows: npt.NDArray[np.intp]) -> FloatArray:  # noqa: D102
+        X = _dense(self._X[rows])
+        return np.asarray(X @ X.T)
+
+    def features(self, rows: npt.NDArray[np.intp]) -> FloatArray | None:  # noqa: D102
+        return _dense(self._X[rows])
+
     def regularizer(self, coef: FloatArray, F: FloatArray) -> float:  # noqa: D102
         return float(np.vdot(coef, coef))
 
@@ -159,6 +194,9 @@ class WideSpace(EigenSpace):
     def project(self, T: FloatArray, rho: float, nu: float) -> tuple[FloatArray, FloatArray]:  # noqa: D102
         F, alpha = super().project(T, rho, nu)
         return F, np.asarray(self._X.T @ alpha)
+
+    def expand(self, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:  # noqa: D102
+        return self._K @ alpha, np.asarray(self._X.T @ alpha)
 
     def regularizer(self, coef: FloatArray, F: FloatArray) -> float:  # noqa: D102
         return float(np.vdot(coef, coef))
@@ -190,12 +228,27 @@ class IterativeSpace(ScoreSpace):
         self._last = W
         return np.asarray(self._X @ W), W
 
+    def expand(self, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:  # noqa: D102
+        return _expand(self._X, alpha)
+
+    def block(self, rows: npt.NDArray[np.intp]) -> FloatArray:  # noqa: D102
+        return _dense(self._X[rows] @ self._X[rows].T)
+
     def regularizer(self, coef: FloatArray, F: FloatArray) -> float:  # noqa: D102
         return float(np.vdot(coef, coef))
 
     def dual_norm(self, dual: FloatArray) -> float:  # noqa: D102
         W = self._X.T @ dual
         return float(np.vdot(W, W))
+
+
+def _dense(X: Any) -> FloatArray:
+    return np.asarray(X.toarray() if sp.issparse(X) else X)
+
+
+def _expand(X: Any, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
+    W = np.asarray(X.T @ alpha)
+    return np.asarray(X @ W), W
 
 
 def kernel_space(K: FloatArray) -> ScoreSpace:

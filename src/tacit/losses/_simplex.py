@@ -13,7 +13,7 @@ from array_api_compat import device
 from tacit.backends import Array, array_namespace
 from tacit.losses.base import Loss, one_hot
 
-__all__ = ["SimplexLoss", "pick"]
+__all__ = ["SimplexLoss", "diagonal", "pick"]
 
 
 class SimplexLoss(Loss):
@@ -59,3 +59,10 @@ def pick(table: Array, y: Array) -> Array:
     xp = array_namespace(table)
     own = one_hot(y, table.shape[1], table) > 0.0
     return xp.sum(xp.where(own, table, 0.0), axis=1)
+
+
+def diagonal(rows: Array) -> Array:
+    """Diagonal matrices of the rows, (N, P, P)."""
+    xp = array_namespace(rows)
+    unit = xp.eye(rows.shape[1], dtype=rows.dtype, device=device(rows))
+    return rows[:, :, None] * unit[None, :, :]

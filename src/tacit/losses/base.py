@@ -83,6 +83,13 @@ class Loss(ABC):
         """argmin_u tau * loss(y, u) + |u - V|^2 / 2, row by row, (N, P)."""
 
     @abstractmethod
+    def prox_jacobian(self, V: Array, tau: Array | float, y: Array) -> Array:
+        """Jacobian of `prox` in V, symmetric with eigenvalues in [0, 1]; one of several at kinks.
+
+        The identity where tau = 0. (N, P, P), or its diagonal (N, P) for a `MarginLoss`.
+        """
+
+    @abstractmethod
     def envelope(self, V: Array, tau: Array | float) -> Array:
         """min_u tau * loss(c, u) + |u - V|^2 / 2 for every label c, (N, C).
 
@@ -138,6 +145,10 @@ class MarginLoss(Loss):
         """argmin_z tau * phi(z) + (z - v)^2 / 2."""
 
     @abstractmethod
+    def phi_prox_slope(self, v: Array, tau: Array | float) -> Array:
+        """Return the derivative of `phi_prox` in v; one of several at kinks, 1 where tau = 0."""
+
+    @abstractmethod
     def phi_conjugate(self, s: Array) -> Array:
         """sup_z s z - phi(z); +inf outside its domain."""
 
@@ -162,6 +173,10 @@ class MarginLoss(Loss):
     def prox(self, V: Array, tau: Array | float, y: Array) -> Array:  # noqa: D102
         t = signs(y, V.shape[1], V)
         return t * self.phi_prox(t * V, per_row(tau, V))
+
+    def prox_jacobian(self, V: Array, tau: Array | float, y: Array) -> Array:
+        """Diagonal of the prox's Jacobian in V, (N, P)."""
+        return self.phi_prox_slope(signs(y, V.shape[1], V) * V, per_row(tau, V))
 
     def envelope(self, V: Array, tau: Array | float) -> Array:  # noqa: D102
         tau = per_row(tau, V)

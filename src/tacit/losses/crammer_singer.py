@@ -5,7 +5,7 @@ from __future__ import annotations
 from array_api_compat import device
 
 from tacit.backends import Array, array_namespace
-from tacit.losses._simplex import SimplexLoss, pick
+from tacit.losses._simplex import SimplexLoss, diagonal, pick
 from tacit.losses.base import one_hot, per_row
 
 __all__ = ["CrammerSinger"]
@@ -50,13 +50,18 @@ class CrammerSinger(SimplexLoss):
     def prox(self, V: Array, tau: Array | float, y: Array) -> Array:  # noqa: D102
         xp = array_namespace(V)
         tau = per_row(tau, V)
-        own = one_hot(y, V.shape[1], V) > 0.0
-        descending, rank = _sorted(V)
-        rank = xp.sum(xp.where(own, rank, 0), axis=1, keepdims=True)
-        v_own = pick(V, y)[:, None]
-        level = _level(v_own, _others(descending, rank) + 1.0, tau)
-        u_own = xp.minimum(v_own + tau, level)
-        return xp.where(own, u_own, xp.minimum(V, level - 1.0))
+        own, level = _own_and_level(V, tau, y)
+        return xp.where(own, xp.minimum(V + tau, level), xp.minimum(V, level - 1.0))
+
+    def prox_jacobian(self, V: Array, tau: Array | float, y: Array) -> Array:
+        """Identity, but the mean among the scores that the level ties together."""
+        xp = array_namespace(V)
+        tau = per_row(tau, V)
+        own, level = _own_and_level(V, tau, y)
+        tied = xp.where(own, level < V + tau, V > level - 1.0) & (tau > 0.0)
+        tied = xp.astype(tied, V.dtype)
+        mean = tied / xp.clip(xp.sum(tied, axis=1, keepdims=True), min=1.0)
+        return diagonal(1.0 - tied) + tied[:, :, None] * mean[:, None, :]
 
     def envelope(self, V: Array, tau: Array | float) -> Array:  # noqa: D102
         xp = array_namespace(V)
@@ -73,6 +78,15 @@ class CrammerSinger(SimplexLoss):
         xp = array_namespace(dual)
         # -(1 - q_y) = dual_y.
         return xp.sum(xp.where(own, dual, 0.0), axis=1)
+
+
+def _own_and_level(V: Array, tau: Array, y: Array) -> tuple[Array, Array]:
+    """Return where the own class is, (N, P), and mu, (N, 1)."""
+    xp = array_namespace(V)
+    own = one_hot(y, V.shape[1], V) > 0.0
+    descending, rank = _sorted(V)
+    rank = xp.sum(xp.where(own, rank, 0), axis=1, keepdims=True)
+    return own, _level(pick(V, y)[:, None], _others(descending, rank) + 1.0, tau)
 
 
 def _columns(like: Array) -> Array:

@@ -33,6 +33,10 @@ class Hinge(MarginLoss):
         xp = array_namespace(v)
         return xp.where(v > 1.0, v, xp.clip(v + tau, max=1.0))
 
+    def phi_prox_slope(self, v: Array, tau: Array | float) -> Array:  # noqa: D102
+        xp = array_namespace(v)
+        return xp.astype((v >= 1.0) | (v + tau <= 1.0), v.dtype)
+
     def phi_conjugate(self, s: Array) -> Array:  # noqa: D102
         xp = array_namespace(s)
         return xp.where((s >= -1.0) & (s <= 0.0), s, xp.inf)

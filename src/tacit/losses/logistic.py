@@ -47,6 +47,11 @@ class Logistic(MarginLoss):
     def phi_prox(self, v: Array, tau: Array | float) -> Array:  # noqa: D102
         return logistic_prox(v, tau)
 
+    def phi_prox_slope(self, v: Array, tau: Array | float) -> Array:  # noqa: D102
+        xp = array_namespace(v)
+        u = logistic_prox(v, tau)
+        return 1.0 / (1.0 + tau * xp.exp(-softplus(u) - softplus(-u)))
+
     def phi_conjugate(self, s: Array) -> Array:  # noqa: D102
         xp = array_namespace(s)
         p = xp.clip(-s, min=0.0, max=1.0)

@@ -18,7 +18,7 @@ omega is Wright's function, omega(x) + log omega(x) = x; R = sum of the drops de
 from __future__ import annotations
 
 from tacit.backends import Array, array_namespace
-from tacit.losses._simplex import SimplexLoss
+from tacit.losses._simplex import SimplexLoss, diagonal
 from tacit.losses.base import one_hot, per_row
 from tacit.losses.logistic import logistic_prox, softplus
 
@@ -63,6 +63,17 @@ class Softmax(SimplexLoss):
         own = one_hot(y, V.shape[1], V) > 0.0
         gain, drop, _ = _solve(V, per_row(tau, V), own)
         return xp.where(own, V + gain, V - drop)
+
+    def prox_jacobian(self, V: Array, tau: Array | float, y: Array) -> Array:
+        """(I + tau (diag p - p p'))^-1 with p = softmax of the prox, by Sherman and Morrison."""
+        xp = array_namespace(V)
+        p = self.predict_proba(self.prox(V, tau, y))
+        shrink = 1.0 / (1.0 + per_row(tau, V) * p)
+        pull = shrink * p
+        # 1 - tau p' diag(shrink) p, as p sums to one.
+        rest = xp.sum(pull, axis=1, keepdims=True)
+        spread = (per_row(tau, V) * pull / rest)[:, :, None] * pull[:, None, :]
+        return diagonal(shrink) + spread
 
     def envelope(self, V: Array, tau: Array | float) -> Array:  # noqa: D102
         xp = array_namespace(V)

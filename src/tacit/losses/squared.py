@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.backends import Array
+from tacit.backends import Array, array_namespace
 from tacit.losses.base import MarginLoss
 
 __all__ = ["Squared"]
@@ -31,6 +31,9 @@ class Squared(MarginLoss):
 
     def phi_prox(self, v: Array, tau: Array | float) -> Array:  # noqa: D102
         return 1.0 + (v - 1.0) / (1.0 + tau)
+
+    def phi_prox_slope(self, v: Array, tau: Array | float) -> Array:  # noqa: D102
+        return array_namespace(v).ones_like(v) / (1.0 + tau)
 
     def phi_conjugate(self, s: Array) -> Array:  # noqa: D102
         return s + 0.5 * s**2

@@ -38,6 +38,10 @@ class SquaredHinge(MarginLoss):
         # Written as a distance from 1, which stays exact when tau is huge and that distance tiny.
         return xp.where(v > 1.0, v, 1.0 + (v - 1.0) / (1.0 + tau))
 
+    def phi_prox_slope(self, v: Array, tau: Array | float) -> Array:  # noqa: D102
+        xp = array_namespace(v)
+        return xp.where(v > 1.0, xp.ones_like(v), 1.0 / (1.0 + tau))
+
     def phi_conjugate(self, s: Array) -> Array:  # noqa: D102
         xp = array_namespace(s)
         return xp.where(s <= 0.0, s + 0.5 * s**2, xp.inf)

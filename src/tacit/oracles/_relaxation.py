@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from tacit.hints._contract import Contraction
 from tacit.hints._program import LabelProgram, Pairs
-from tacit.oracles._contract import Contraction
 
 __all__ = ["Relaxation"]
 
@@ -36,7 +36,7 @@ class Relaxation:
     @classmethod
     def of(cls, program: LabelProgram) -> Relaxation:
         """Write a program down."""
-        joined = Contraction.of(program)
+        joined = program.contraction
         k, n_classes = joined.allowed.shape
         hard = _zero_or_inf(joined.pairs.tables)[joined.pairs.table]
         edges, soft_cap, pair_cost = _soft_edges(_take(joined.pairs, ~hard), k, n_classes)
@@ -88,7 +88,7 @@ class Relaxation:
     def labels(self, columns: FloatArray) -> npt.NDArray[np.int32]:
         """Row labels of a solution: the largest column of each component."""
         x = columns[: self.n_labels].reshape(-1, self.n_classes)
-        return x.argmax(axis=1).astype(np.int32)[self.contraction.component]
+        return np.asarray(x.argmax(axis=1).astype(np.int32)[self.contraction.component])
 
 
 def _zero_or_inf(tables: FloatArray) -> npt.NDArray[np.bool_]:
@@ -123,9 +123,7 @@ def _count_rows(program: LabelProgram, joined: Contraction) -> Rows:
     )
     rows = member[group].tocoo()  # rows of one component in a group add up
     column = rows.coords[1] * n_classes + cls[rows.coords[0]]
-    A = sp.csr_array(
-        (rows.data, (rows.coords[0], column)), shape=(len(group), joined.allowed.size)
-    )
+    A = sp.csr_array((rows.data, (rows.coords[0], column)), shape=(len(group), joined.allowed.size))
     return A, counts.lower[group, cls].astype(float), counts.upper[group, cls].astype(float)
 
 
@@ -150,9 +148,7 @@ def _exclusions(pairs: Pairs, k: int, n_classes: int) -> Rows:
     return A, np.full(len(m), -np.inf), np.ones(len(m))
 
 
-def _soft_edges(
-    pairs: Pairs, k: int, n_classes: int
-) -> tuple[Rows, FloatArray, FloatArray]:
+def _soft_edges(pairs: Pairs, k: int, n_classes: int) -> tuple[Rows, FloatArray, FloatArray]:
     """Pair columns z with sum_b z[a, b] = x[i, a] and sum_a z[a, b] = x[j, b]."""
     m, square = len(pairs), n_classes * n_classes
     table = pairs.weight[:, None, None] * pairs.tables[pairs.table]

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from tacit.exceptions import InfeasibleHints
 from tacit.hints._program import LabelProgram
-from tacit.oracles._contract import Contraction
+from tacit.hints._contract import Contraction
 from tacit.oracles._forest_kernel import decode, pass_up, tree_value
 from tacit.oracles.base import Oracle, OracleResult, Verdict
 
@@ -64,7 +64,7 @@ class ForestOracle(Oracle):
         super().__init__(program)
         if refusal := _refuse_other_hints(program):
             raise ValueError(f"ForestOracle cannot solve this program: {refusal}.")
-        self._contraction = contraction = Contraction.of(program)
+        self._contraction = contraction = program.contraction
         order, parent = _breadth_first(contraction)
         if len(rows := _cycle(contraction, parent)):
             raise ValueError(f"ForestOracle cannot solve this program: {_name_cycle(rows)}.")
@@ -78,7 +78,7 @@ class ForestOracle(Oracle):
     def accepts(cls, program: LabelProgram) -> Verdict:  # noqa: D102
         if refusal := _refuse_other_hints(program):
             return Verdict(False, refusal)
-        contraction = Contraction.of(program)
+        contraction = program.contraction
         rows = _cycle(contraction, _breadth_first(contraction)[1])
         if len(rows):
             return Verdict(False, _name_cycle(rows))

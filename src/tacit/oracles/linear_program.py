@@ -160,9 +160,7 @@ class LinearProgramOracle(MixedIntegerOracle):
 
     @classmethod
     def accepts(cls, program: LabelProgram) -> Verdict:  # noqa: D102
-        from tacit.oracles._contract import Contraction
-
-        if len(program.pairs) and len(Contraction.of(program).pairs):
+        if len(program.pairs) and len(program.contraction.pairs):
             return Verdict(False, "pairs of rows are not linear in their labels")
         return Verdict(True, "only counts and linear rows couple the rows")
 

@@ -27,7 +27,8 @@ PREFERENCE: tuple[type[Oracle], ...] = (
     LinearProgramOracle,
     MixedIntegerOracle,
 )
-ORACLES: dict[str, type[Oracle]] = {cls.name: cls for cls in (*PREFERENCE, ExhaustiveOracle)}
+_EVERY: tuple[type[Oracle], ...] = (*PREFERENCE, ExhaustiveOracle)
+ORACLES: dict[str, type[Oracle]] = {cls.name: cls for cls in _EVERY}
 
 
 @dataclass(frozen=True)
