@@ -27,7 +27,7 @@ from tacit.estimators import HintClassifier
 from tacit.exceptions import DamagedFile
 from tacit.features import FeatureMap, FourierMap, Kernel, KernelMap, LinearMap, NystroemMap
 from tacit.hints._data import name_from_data, name_to_data
-from tacit.losses import LOSSES, Loss
+from tacit.losses import LOSSES, Loss, get_loss
 from tacit.result import History, Iteration, Solution, Status
 
 __all__ = ["load", "save", "whole_file"]
@@ -63,6 +63,7 @@ DAMAGE = (
     LookupError,
     EOFError,
     ValueError,
+    TypeError,
     NotImplementedError,
     RuntimeError,
     struct.error,
@@ -273,6 +274,8 @@ def _array(blob: bytes, digest: str, path: Path, name: str) -> npt.NDArray[Any]:
 
 
 def _restore(manifest: dict[str, Any], arrays: Arrays) -> HintClassifier:
+    if manifest["estimator"] != HintClassifier.__name__:
+        raise ValueError(f"the estimator is {manifest['estimator']!r}")
     params = manifest["params"]
     _exactly(params, HintClassifier._get_param_names(), "params")
     if params.get("classes") is not None:
@@ -287,6 +290,9 @@ def _restore(manifest: dict[str, Any], arrays: Arrays) -> HintClassifier:
     if manifest["feature_names_in"] is not None:
         estimator.feature_names_in_ = np.array(manifest["feature_names_in"], dtype=object)
     estimator._take(_solution(manifest["solution"], arrays))
+    columns = get_loss(estimator.loss).n_columns(len(names))
+    if estimator.solution_.coef.shape[1] != columns:
+        raise ValueError(f"{len(names)} classes need {columns} columns of coef")
     return estimator
 
 

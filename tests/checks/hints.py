@@ -254,22 +254,18 @@ def _bound_spec(draw, classes, n_groups, entry, missing, per_group=True):
 
 
 def _count_terms(groups, lower, upper):
-    def statement(rows, c, low, high):
+    def term(rows, c, low, high):
         def of(Y):
             count = (Y[:, rows] == c).sum(axis=1)
             return (low <= count) & (count <= high)
 
         return Term(tuple(rows), of)
 
-    return [
-        statement(rows, c, bound(g, c), other(g, c))
-        for g, rows in enumerate(groups)
-        for c in range(lower.shape[1])
-        for bound, other in (
-            (lambda g, c: lower[g, c], lambda g, c: np.inf),
-            (lambda g, c: -np.inf, lambda g, c: upper[g, c]),
-        )
-    ]
+    found = []
+    for g, rows in enumerate(groups):
+        for c in range(lower.shape[1]):
+            found += [term(rows, c, lower[g, c], np.inf), term(rows, c, -np.inf, upper[g, c])]
+    return found
 
 
 def _groups(draw, n):
@@ -326,11 +322,13 @@ def _linear(draw, n, classes):
     for r in range(R):
         table = A[r].reshape(n, C)
 
-        def of(Y, table=table, low=lower[r], high=upper[r]):
-            level = table[np.arange(n), Y].sum(axis=1)
-            return (low <= level) & (level <= high)
+        def above(Y, table=table, low=lower[r]):
+            return low <= table[np.arange(n), Y].sum(axis=1)
 
-        hard.append(Term(tuple(range(n)), of))
+        def below(Y, table=table, high=upper[r]):
+            return table[np.arange(n), Y].sum(axis=1) <= high
+
+        hard += [Term(tuple(range(n)), above), Term(tuple(range(n)), below)]
     given = draw(st.sampled_from([np.array, sp.csr_array, sp.coo_array, sp.csc_array]))(A)
     return hints.Linear(given, lower, upper), hard, []
 
@@ -386,8 +384,7 @@ def join(found):
 
 def values(hint, n, codes, Y):
     """Return the library's S(y) of each labeling."""
-    program = hint.compile(n, codes)
-    return np.array([program.value(y) for y in Y])
+    return np.array([*map(hint.compile(n, codes).value, Y)])
 
 
 def check_meaning(case):
@@ -433,9 +430,9 @@ def check_restrict_is_sound(case, rows):
     found = values(part, len(kept), case.codes, Y[:, kept])
     feasible = np.isfinite(case.value(Y))
     assert np.isfinite(found[feasible]).all(), "restrict forbids what was allowed"
-    inside = sum(
-        (term.of(Y) for term in case.soft if set(term.rows) <= set(kept)), np.zeros(len(Y))
-    )
+    inside = np.zeros(len(Y))
+    for term in case.soft:
+        inside += term.of(Y) if set(term.rows) <= set(kept) else 0.0
     assert np.array_equal(found[feasible], inside[feasible]), "restrict changes a cost"
 
 
@@ -477,7 +474,6 @@ def check_split(case):
         assert said, "a piece without words"
         assert "number" not in said, f"a class without its name: {said}"
         assert set(piece.rows()) <= set(range(case.n))
-        assert piece == piece
     assert np.array_equal(together, np.isfinite(case.value(Y))), "split changes what is allowed"
 
 

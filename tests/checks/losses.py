@@ -240,6 +240,46 @@ def steps_per_row(loss, n_classes, kind):
     assert_within(envelope, alone, 30.0 * kind.eps * (size**2 + np.abs(alone)), "envelope")
 
 
+def prox_jacobian_is_slope(loss, n_classes, kind):
+    """Central differences of the prox away from kinks; symmetric, within [0, 1], I at tau = 0."""
+    h = 1e-6
+    for tau in (0.1, 1.0, 7.0):
+        V, y = sample(loss, n_classes, tau, kind)
+        J = _jacobian(loss, V, tau, y, kind)
+        rounding = 60.0 * kind.eps * size_of(V)[:, None, None] * (1.0 + tau)
+        assert_within(J, J.swapaxes(1, 2), rounding, f"tau={tau}: symmetry")
+        spectrum = np.linalg.eigvalsh(0.5 * (J + J.swapaxes(1, 2)))
+        assert_within(spectrum, np.clip(spectrum, 0.0, 1.0), rounding[:, 0], f"tau={tau}: spectrum")
+        difference, smooth = np.empty_like(J), np.empty(V.shape, dtype=bool)
+        for j, unit in enumerate(np.eye(V.shape[1])):
+            up, here, down = (loss.prox(V + s * h * unit, tau, y) for s in (1, 0, -1))
+            difference[:, :, j] = (up - down) / (2 * h)
+            smooth[:, j] = np.max(np.abs(up - 2 * here + down), axis=1) < 1e-3 * h
+        if not isinstance(loss, MarginLoss):
+            smooth[:] = np.all(smooth, axis=1, keepdims=True)
+        assert np.mean(smooth) > 0.25, "too few points away from kinks"
+        # Rounding of the prox over h, and h times the second derivative.
+        allowed = rounding[:, 0] + 1e-8 * size_of(V)[:, None] + h
+        for j, known in enumerate(smooth.T):
+            got, expected = J[known, :, j], difference[known, :, j]
+            assert_within(got, expected, allowed[known], f"tau={tau}: Jacobian")
+    steps = np.where(np.arange(len(V)) % 2, 7.0, 0.0)
+    mixed = _jacobian(loss, V, kind.scores(steps), y, kind)
+    unit = np.broadcast_to(np.eye(V.shape[1]), mixed[::2].shape)
+    assert_within(mixed[::2], unit, 8.0 * kind.eps, "Jacobian in rows with tau=0")
+    assert_within(mixed[1::2], J[1::2], rounding[1::2], "Jacobian in the other rows")
+
+
+def _jacobian(loss, V, tau, y, kind):
+    """Full Jacobians in float64, (N, P, P)."""
+    J = to_numpy(loss.prox_jacobian(kind.scores(V), tau, kind.labels(y))).astype(np.float64)
+    if isinstance(loss, MarginLoss):
+        assert J.shape == V.shape, "a margin loss gives the diagonal"
+        return J[:, :, None] * np.eye(V.shape[1])
+    assert J.shape == (*V.shape, V.shape[1])
+    return J
+
+
 # Envelope and table --------------------------------------------------------------------------
 
 
@@ -419,6 +459,7 @@ def dtype_is_kept(loss, n_classes, kind):
         for tau in (1, 0.5, np.float64(0.5), wide):
             results[f"prox, tau={type(tau)}"] = loss.prox(scores, tau, labels)
             results[f"envelope, tau={type(tau)}"] = loss.envelope(scores, tau)
+            results[f"prox_jacobian, tau={type(tau)}"] = loss.prox_jacobian(scores, tau, labels)
         if loss.probabilistic:
             results["predict_proba"] = loss.predict_proba(scores)
         for what, array in results.items():
@@ -454,6 +495,7 @@ CHECKS = (
     prox_minimises,
     prox_is_nonexpansive,
     prox_of_step_zero,
+    prox_jacobian_is_slope,
     steps_per_row,
     envelope_is_cost_of_prox,
     table_is_value_of_each_label,

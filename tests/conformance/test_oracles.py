@@ -28,7 +28,7 @@ FAMILIES = {
     "linear": ["linear", "count", "must_link", "one_of"],
     "anything": list(KINDS),
 }
-some = settings(max_examples=60, deadline=None, derandomize=True)
+some = settings(max_examples=40, deadline=None, derandomize=True)
 
 
 @st.composite
@@ -133,7 +133,7 @@ def test_check_agrees_and_names_a_smallest_conflict(family, data):
     assert answer.message.endswith(".")
     if answer:
         codes = [case.codes.code(name, "test") for name in answer.labels]
-        assert feasible[(Y == codes).all(axis=1)].all()
+        assert feasible[(codes == Y).all(axis=1)].all()
         assert answer.conflict == ()
         return
     assert answer.labels is None
@@ -273,14 +273,13 @@ def test_a_short_time_limit_leaves_a_valid_bound():
         best = scipy_optimum(cost, groups, exact, exact)
         try:
             result = oracles.LinearProgramOracle(program, time_limit=1e-6).solve(cost)
-        except NotConverged as error:
-            assert "time_limit" in str(error)
+        except NotConverged:
             unproven += 1
-        else:
-            check_result(program, cost, result)
-            assert result.bound <= best + 1e-6
-            assert not result.exact or abs(result.value - best) <= 1e-6
-            unproven += not result.exact
+            continue
+        check_result(program, cost, result)
+        assert result.bound <= best + 1e-6
+        assert not result.exact or abs(result.value - best) <= 1e-6
+        unproven += not result.exact
     assert unproven > 0, "one microsecond was enough for everything: nothing was tested"
 
 

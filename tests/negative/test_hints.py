@@ -198,12 +198,8 @@ def test_a_chain_through_a_row_left_out_is_closed():
     whole = Term((0, 2), lambda Y: Y[:, 0] == Y[:, 2])
     case = linked(DropsChains)
     with pytest.raises(AssertionError, match="forgets a statement"):
-        check_restrict_forgets_nothing(
-            Case(case.hint, 3, case.classes, [*case.hard, whole]), kept
-        )
-    check_restrict_forgets_nothing(
-        Case(linked().hint, 3, case.classes, [*case.hard, whole]), kept
-    )
+        check_restrict_forgets_nothing(Case(case.hint, 3, case.classes, [*case.hard, whole]), kept)
+    check_restrict_forgets_nothing(Case(linked().hint, 3, case.classes, [*case.hard, whole]), kept)
 
 
 def test_permutation_rejects_rows_that_are_not_renumbered():

@@ -37,6 +37,41 @@ class Overshoots(Squared):
         return v + 3.0 * (super().phi_prox(v, tau) - v)
 
 
+class StiffSlope(Squared):
+    """The Jacobian of the prox is that of tau = 1."""
+
+    def phi_prox_slope(self, v, tau):
+        return super().phi_prox_slope(v, 1.0 + 0.0 * tau)
+
+
+class OneSidedKink(Hinge):
+    """The Jacobian misses that scores far below the kink move freely."""
+
+    def phi_prox_slope(self, v, tau):
+        xp = array_namespace(v)
+        return xp.astype((v >= 1.0) | (tau == 0.0), v.dtype)
+
+
+class UntiedScores(CrammerSinger):
+    """The Jacobian forgets that tied scores move together."""
+
+    def prox_jacobian(self, V, tau, y):
+        J = super().prox_jacobian(V, tau, y)
+        xp = array_namespace(J)
+        return J * xp.eye(V.shape[1], dtype=J.dtype)
+
+
+class ProbabilityBefore(Softmax):
+    """The Jacobian is taken at V, not at the prox."""
+
+    def prox_jacobian(self, V, tau, y):
+        xp = array_namespace(V)
+        p = self.predict_proba(V)[:, :, None]
+        unit = xp.eye(V.shape[1], dtype=V.dtype)
+        tau = tau if np.ndim(tau) == 0 else tau[:, None, None]
+        return xp.linalg.inv(unit + tau * (p * unit - p * xp.matrix_transpose(p)))
+
+
 class WrongConjugate(Logistic):
     """The conjugate has the sign of one entropy term wrong."""
 
@@ -145,6 +180,10 @@ REJECTED = [
     (Overshoots, checks.prox_minimises, checks.DOUBLE),
     (Overshoots, checks.prox_is_nonexpansive, checks.DOUBLE),
     (Overshoots, checks.large_arguments, checks.DOUBLE),
+    (StiffSlope, checks.prox_jacobian_is_slope, checks.DOUBLE),
+    (OneSidedKink, checks.prox_jacobian_is_slope, checks.DOUBLE),
+    (UntiedScores, checks.prox_jacobian_is_slope, checks.DOUBLE),
+    (ProbabilityBefore, checks.prox_jacobian_is_slope, checks.DOUBLE),
     (WrongConjugate, checks.moreau_identity, checks.DOUBLE),
     (WrongConjugate, checks.fenchel_young, checks.DOUBLE),
     (WideDomain, checks.fenchel_young, checks.DOUBLE),

@@ -253,3 +253,60 @@ def test_a_large_cost_of_one_label_does_not_blur_the_others():
     # Own column right by 1e9: label 0 costs phi(-s) of the others, 1/2 each, not (1e18 + 1) - 1e18.
     scores = np.array([[1e9, 0.0, 0.0]])
     np.testing.assert_allclose(LOSSES["squared_hinge"]().table(scores)[0, 0], 1.0, rtol=1e-15)
+
+
+# Jacobian of the prox, for the points of the tests above.
+#   hinge, tau = 1/2: 0 moves by tau, 0.75 is held at the kink, 1.2 stays: 1, 0, 1.
+#   squared_hinge and squared: 1 / (1 + tau) where the quadratic acts.
+#   logistic: u - tau sigma(-u) = v gives u' = 1 / (1 + tau p (1 - p)) with p = sigma(u). At u = 0
+#     and tau = 2 that is 1 / (1 + 2/4) = 2/3; at u = +-log 3 and tau = 4, p (1 - p) = 3/16 and
+#     1 / (1 + 3/4) = 4/7.
+@pytest.mark.parametrize(
+    ("name", "tau", "v", "slope"),
+    [
+        ("hinge", 0.5, 0.0, 1.0),
+        ("hinge", 0.5, 0.75, 0.0),
+        ("hinge", 0.5, 1.2, 1.0),
+        ("squared_hinge", 1.0, 0.0, 0.5),
+        ("squared_hinge", 1.0, 3.0, 1.0),
+        ("squared", 3.0, 5.0, 0.25),
+        ("logistic", 2.0, -1.0, 2 / 3),
+        ("logistic", 4.0, LOG3 - 1.0, 4 / 7),
+        ("logistic", 4.0, -LOG3 - 3.0, 4 / 7),
+    ],
+)
+def test_prox_jacobian_of_a_margin(name, tau, v, slope):
+    J = LOSSES[name]().prox_jacobian(np.array([[v], [-v]]), tau, np.array([1, 0]))
+    np.testing.assert_allclose(J, [[slope], [slope]], **CLOSE)
+
+
+# Crammer-Singer, label 0:
+#   V = (0, 0), tau = 1/4: both move by tau whatever V is nearby: the identity.
+#   V = (0, 0), tau = 1: both end at their mean plus or minus 1/2.
+#   V = (0, 0, 0), tau = 1/2: the own score moves by tau, the rivals to their mean.
+#   V = (0, 0, 0), tau = 5: all three go to the mean of V_0, V_1 + 1, V_2 + 1.
+#   V = (3, 1, 0): nothing moves.
+# Softmax: (I + tau (diag p - p p'))^-1.
+#   p = (1/2, 1/2), tau = 2: [[3/2, -1/2], [-1/2, 3/2]]^-1 = [[3/4, 1/4], [1/4, 3/4]].
+#   p = (1/6, 1/3, 1/2), tau = 6: ([[11, -2, -3], [-2, 14, -6], [-3, -6, 15]] / 6)^-1, which is
+#     [[29, 8, 9], [8, 26, 12], [9, 12, 25]] / 46: 11 * 29 - 2 * 8 - 3 * 9 = 276 = 6 * 46, ...
+@pytest.mark.parametrize(
+    ("name", "tau", "v", "expected"),
+    [
+        ("crammer_singer", 0.25, [0.0, 0.0], [[1, 0], [0, 1]]),
+        ("crammer_singer", 1.0, [0.0, 0.0], [[0.5, 0.5], [0.5, 0.5]]),
+        ("crammer_singer", 0.5, [0.0, 0.0, 0.0], [[1, 0, 0], [0, 0.5, 0.5], [0, 0.5, 0.5]]),
+        ("crammer_singer", 5.0, [0.0, 0.0, 0.0], np.full((3, 3), 1 / 3)),
+        ("crammer_singer", 1.0, [3.0, 1.0, 0.0], np.eye(3)),
+        ("softmax", 2.0, [-1.0, 1.0], [[0.75, 0.25], [0.25, 0.75]]),
+        (
+            "softmax",
+            6.0,
+            [-5.0, LOG2 + 2.0, LOG3 + 3.0],
+            np.array([[29, 8, 9], [8, 26, 12], [9, 12, 25]]) / 46,
+        ),
+    ],
+)
+def test_prox_jacobian_of_coupled_scores(name, tau, v, expected):
+    J = LOSSES[name]().prox_jacobian(np.array([v]), tau, np.array([0]))
+    np.testing.assert_allclose(J[0], expected, rtol=1e-14, atol=1e-14)

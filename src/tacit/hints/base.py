@@ -83,6 +83,10 @@ class Hint(ABC):
     def from_dict(cls, data: dict[str, Any]) -> Hint:
         """Make the hint from `to_dict` data without its kind."""
 
+    def about(self, rows: np.ndarray[Any, np.dtype[np.intp]]) -> Hint:
+        """Return at least all statements that speak of these rows alone; may be the hint itself."""
+        return self
+
     def names(self) -> list[Any]:
         """Class names that the hint mentions."""
         return []
@@ -103,7 +107,11 @@ class Hint(ABC):
         return RowMap(rows, n, int(self.rows().max(initial=-1)))
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.to_dict() == other.to_dict()
+        return (
+            isinstance(other, Hint)
+            and self.kind == other.kind
+            and self.to_dict() == other.to_dict()
+        )
 
     def __hash__(self) -> int:
         return hash((self.kind, len(self.rows())))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,9 @@ class Hints(Hint):
         n = self.length() if n is None else n
         return Hints(part.restrict(rows, n) for part in self.parts)
 
+    def about(self, rows: npt.NDArray[np.intp]) -> Hints:  # noqa: D102
+        return Hints(part.about(rows) for part in self.parts)
+
     def over(self, n: int) -> HintsOver:
         """Return the hints as an array-like of `n` rows, which cross-validation can index.
 
@@ -93,6 +97,10 @@ class HintsOver(Hints):
         return self.shape[0]
 
     def __getitem__(self, rows: Any) -> HintsOver:
+        if isinstance(rows, tuple):  # scikit-learn writes hints[rows, ...]
+            rows = rows[0]
+        if isinstance(rows, slice):
+            rows = np.arange(self.shape[0])[rows]
         part = self.restrict(rows, self.shape[0])
         return HintsOver(part, len(Rows.read(rows, "hints")))
 
@@ -144,8 +152,8 @@ def merge(n: int, n_classes: int, programs: Iterable[LabelProgram]) -> LabelProg
     return LabelProgram(
         n,
         n_classes,
-        allowed=np.logical_and.reduce(allowed) if allowed else None,
-        unary=np.sum(unary, axis=0) if unary else None,
+        allowed=reduce(np.logical_and, allowed) if allowed else None,
+        unary=reduce(np.add, unary) if unary else None,
         pairs=_merge_pairs(n_classes, [p.pairs for p in programs if len(p.pairs)]),
         counts=_merge_counts(n_classes, [p.counts for p in programs if len(p.counts)]),
         linear=sp.csr_array(sp.vstack([p.linear for p in linear])) if linear else None,

@@ -74,6 +74,11 @@ class Cost(Hint):
     def restrict(self, rows: Any, n: int | None = None) -> Cost:  # noqa: D102
         return Cost(self._table[self._row_map(rows, n).kept])
 
+    def about(self, rows: npt.NDArray[np.intp]) -> Cost:  # noqa: D102
+        table = np.zeros_like(self._table)
+        table[rows] = self._table[rows]
+        return Cost(table)
+
     def split(self) -> Iterator[Hint]:  # noqa: D102
         for i, j in np.argwhere(np.isinf(self._table)):
             yield _Forbidden(self._table.shape, int(i), int(j))
@@ -232,7 +237,21 @@ def _whole_votes(votes: npt.NDArray[np.floating]) -> npt.NDArray[Any]:
     return table
 
 
+def _whole_objects(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Columns of numbers with gaps hold floats: 1.0 is the class 1."""
+    for i, v in enumerate(table.flat):
+        if isinstance(v, float) and v.is_integer():
+            table.flat[i] = int(v)
+    return table
+
+
 def _vote_table(L: Any) -> npt.NDArray[Any]:
+    if hasattr(L, "isna"):  # pandas writes NaN or NA for None
+        missing = L.isna().to_numpy()
+        if missing.any():
+            table = L.to_numpy(dtype=object).copy()
+            table[missing] = None
+            return _whole_objects(table)
     if hasattr(L, "to_numpy"):
         return np.asarray(L.to_numpy())
     rows = [list(row) for row in L]

@@ -41,7 +41,8 @@ class Groups:
             )
         groups = groups if isinstance(groups, np.ndarray) else list(groups)
         if _is_id_per_row(groups):
-            return cls([frozen(g) for g in _by_id(np.asarray(groups), who)], n=len(groups))
+            ids = np.asarray(groups.tolist() if isinstance(groups, np.ndarray) else groups)
+            return cls([frozen(g) for g in _by_id(ids, who)], n=len(groups))
         parts = [Rows.read(g, f"{who}: group {i}") for i, g in enumerate(groups)]
         for i, part in enumerate(parts):
             if len(part) == 0:

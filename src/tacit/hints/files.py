@@ -46,7 +46,7 @@ def read_hint(item: Any, number: int = 0) -> Hint:
     if not isinstance(item, dict) or "kind" not in item:
         raise ValueError(f"{where} must be a mapping with a 'kind', got {item!r:.80}.")
     kind = item["kind"]
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"{where} has the unknown kind {kind!r}.{_nearest(str(kind), KINDS)}")
     rest = {k: v for k, v in item.items() if k != "kind"}
     _check_keys(rest, KINDS[kind].keys, f"{where} ({kind})")
@@ -90,8 +90,8 @@ def load(path: str | Path) -> Hints:
     path = Path(path)
     if path.suffix not in {".json", ".yaml", ".yml"}:
         raise ValueError(f"{path}: hints files end in .yaml, .yml or .json.")
-    text = path.read_text(encoding="utf-8")
     try:
+        text = path.read_text(encoding="utf-8")
         data = json.loads(text) if path.suffix == ".json" else _from_yaml(text)
     except ValueError as error:
         raise DamagedFile(f"{path} is not valid {path.suffix[1:].upper()}: {error}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,6 +28,19 @@ class _RowHint(Hint):
 
     def length(self) -> int | None:
         return self._rows.n
+
+    @abstractmethod
+    def _some(self, rows: npt.NDArray[np.intp], keep: npt.NDArray[np.intp]) -> Hint:
+        """Return the statements at the places `keep`, about `rows` in place of their own."""
+
+    def restrict(self, rows: Any, n: int | None = None) -> Hint:
+        row_map = self._row_map(rows, n)
+        keep = np.flatnonzero(row_map.keep(self._rows.index))
+        return self._some(row_map.new[self._rows.index[keep]], keep)
+
+    def about(self, rows: npt.NDArray[np.intp]) -> Hint:
+        keep = np.flatnonzero(np.isin(self._rows.index, rows))
+        return self._some(self._rows.index[keep], keep)
 
     def _start(self, n: int, classes: ClassCodes) -> tuple[npt.NDArray[np.intp], Any]:
         index = self._rows.fit(n, type(self).__name__)
@@ -69,10 +83,8 @@ class Labels(_RowHint):
     def names(self) -> list[Any]:  # noqa: D102
         return _distinct(self._classes)
 
-    def restrict(self, rows: Any, n: int | None = None) -> Labels:  # noqa: D102
-        row_map = self._row_map(rows, n)
-        keep = row_map.keep(self._rows.index)
-        return Labels(row_map.new[self._rows.index[keep]], self._classes[keep])
+    def _some(self, rows: npt.NDArray[np.intp], keep: npt.NDArray[np.intp]) -> Labels:
+        return Labels(rows, self._classes[keep])
 
     def split(self) -> Iterator[Hint]:  # noqa: D102
         for row, name in zip(self._rows.index, self._classes, strict=True):
@@ -119,10 +131,8 @@ class Not(_RowHint):
     def names(self) -> list[Any]:  # noqa: D102
         return _distinct(self._classes)
 
-    def restrict(self, rows: Any, n: int | None = None) -> Not:  # noqa: D102
-        row_map = self._row_map(rows, n)
-        keep = row_map.keep(self._rows.index)
-        return Not(row_map.new[self._rows.index[keep]], self._classes[keep])
+    def _some(self, rows: npt.NDArray[np.intp], keep: npt.NDArray[np.intp]) -> Not:
+        return Not(rows, self._classes[keep])
 
     def split(self) -> Iterator[Hint]:  # noqa: D102
         for row, names in zip(self._rows.index, self._classes, strict=True):
@@ -203,11 +213,9 @@ class OneOf(_RowHint):
     def width(self) -> int | None:  # noqa: D102
         return None if self._mask is None else self._mask.shape[1]
 
-    def restrict(self, rows: Any, n: int | None = None) -> OneOf:  # noqa: D102
-        row_map = self._row_map(rows, n)
-        keep = np.flatnonzero(row_map.keep(self._rows.index))
+    def _some(self, rows: npt.NDArray[np.intp], keep: npt.NDArray[np.intp]) -> OneOf:
         sets = self._mask[keep] if self._mask is not None else [self._sets[i] for i in keep]
-        return OneOf(row_map.new[self._rows.index[keep]], sets)
+        return OneOf(rows, sets)
 
     def split(self) -> Iterator[Hint]:  # noqa: D102
         for i, row in enumerate(self._rows.index):
@@ -247,7 +255,7 @@ def _distinct(names: npt.NDArray[Any]) -> list[Any]:
     flat = names.ravel()
     if flat.dtype == object:
         return list(set(flat.tolist()))
-    return np.unique(flat).tolist()  # type: ignore[no-any-return]
+    return np.unique(flat).tolist()
 
 
 def _per_row(classes: Any, count: int, who: str) -> npt.NDArray[Any]:
@@ -284,4 +292,4 @@ def _candidate_set(names: Any) -> list[Any]:
         raise TypeError(
             f"OneOf: each candidate set must be a list or set of classes, got {names!r}."
         )
-    return as_names(list(names)).tolist()  # type: ignore[no-any-return]
+    return as_names(list(names)).tolist()

@@ -37,6 +37,7 @@ class Linear(Hint):
         if self._A.ndim != 2:
             raise ValueError(f"Linear: A must have shape (R, N * C), got {np.shape(A)}.")
         self._A.sum_duplicates()
+        self._A.eliminate_zeros()
         if not np.isfinite(self._A.data).all():
             raise ValueError("Linear: the coefficients must be finite.")
         for part in (self._A.data, self._A.indices, self._A.indptr):

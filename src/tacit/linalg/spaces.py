@@ -108,8 +108,7 @@ class EigenSpace(ScoreSpace):
         return float(np.vdot(coef, F))
 
     def dual_norm(self, dual: FloatArray) -> float:  # noqa: D102
-        inside = self._U.T @ dual
-        return float(np.vdot(inside, self._d[:, None] * inside))
+        return float(np.vdot(dual, self._K @ dual))
 
 
 class CholeskySpace(ScoreSpace):
@@ -191,14 +190,14 @@ class WideSpace(EigenSpace):
         super().__init__(gram.toarray() if sp.issparse(gram) else np.asarray(gram))
         self._X = X
 
-    def project(self, T: FloatArray, rho: float, nu: float) -> tuple[FloatArray, FloatArray]:  # noqa: D102
+    def project(self, T: FloatArray, rho: float, nu: float) -> tuple[FloatArray, FloatArray]:
         F, alpha = super().project(T, rho, nu)
         return F, np.asarray(self._X.T @ alpha)
 
-    def expand(self, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:  # noqa: D102
+    def expand(self, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
         return self._K @ alpha, np.asarray(self._X.T @ alpha)
 
-    def regularizer(self, coef: FloatArray, F: FloatArray) -> float:  # noqa: D102
+    def regularizer(self, coef: FloatArray, F: FloatArray) -> float:
         return float(np.vdot(coef, coef))
 
 

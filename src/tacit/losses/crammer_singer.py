@@ -58,7 +58,7 @@ class CrammerSinger(SimplexLoss):
         xp = array_namespace(V)
         tau = per_row(tau, V)
         own, level = _own_and_level(V, tau, y)
-        tied = xp.where(own, level < V + tau, V > level - 1.0) & (tau > 0.0)
+        tied = xp.where(own, level < V + tau, level - 1.0 < V) & (tau > 0.0)
         tied = xp.astype(tied, V.dtype)
         mean = tied / xp.clip(xp.sum(tied, axis=1, keepdims=True), min=1.0)
         return diagonal(1.0 - tied) + tied[:, :, None] * mean[:, None, :]

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from tacit.exceptions import InfeasibleHints
 from tacit.hints._classes import ClassCodes
 from tacit.hints._program import LabelProgram
 from tacit.hints.base import Hint
 from tacit.hints.combine import Hints
+from tacit.hints.costs import Cost
 from tacit.hints.counts import CountPiece, SharePiece
-from tacit.hints.labels import Labels
+from tacit.hints.labels import Labels, Not, OneOf
+from tacit.hints.pairs import CannotLink, MustLink
 from tacit.oracles.select import select_oracle, zero_cost
 
 __all__ = ["feasible_labels", "require_feasible"]
@@ -21,6 +26,8 @@ __all__ = ["feasible_labels", "require_feasible"]
 IntArray = npt.NDArray[np.intp]
 # Above this many statements the search stops at whole hints: each test solves a program.
 MAX_STATEMENTS = 4000
+# Time for making the conflict smaller.
+MAX_SECONDS = 10.0
 # Statements that a message spells out.
 MAX_SHOWN = 6
 
@@ -68,30 +75,56 @@ def _solve(program: LabelProgram) -> npt.NDArray[np.int32] | None:
 
 
 def explain(program: LabelProgram, hint: Hint, classes: ClassCodes) -> InfeasibleHints:
-    """Return the error that names a smallest conflicting subset."""
+    """Return the error that names a smallest conflicting subset.
+
+    Smallest if it is found within `MAX_SECONDS`; what cannot be left out by then stays in.
+    """
+    deadline = time.monotonic() + MAX_SECONDS
     for rows in _suspects(program):
-        pieces = [p for p in hint.split() if _within(p, rows, program.n)]
-        conflict = _smallest(pieces, _Feasible(rows, program.n, classes))
+        pieces = [p for p in hint.about(rows).split() if _within(p, rows, program.n)]
+        feasible = _Feasible(rows, program.n, classes, deadline)
+        conflict = None
+        if program.mask[rows].any(axis=1).all():
+            conflict = _ruled_out(pieces, program, feasible)
+        if conflict is None and len(pieces) <= MAX_STATEMENTS:
+            conflict = _smallest_linked(pieces, feasible)
         if conflict is not None:
             return _error(conflict, program, classes)
     everything = np.arange(program.n)
-    feasible = _Feasible(everything, program.n, classes)
+    feasible = _Feasible(everything, program.n, classes, deadline)
     parts = _smallest(list(Hints([hint])), feasible)
     if parts is None:
         return InfeasibleHints("no labeling satisfies all hints.", tuple(Hints([hint])))
     pieces = [piece for part in parts for piece in part.split()]
-    conflict = _smallest(pieces, feasible) if len(pieces) <= MAX_STATEMENTS else None
+    conflict = _smallest_linked(pieces, feasible) if len(pieces) <= MAX_STATEMENTS else None
     return _error(conflict or parts, program, classes)
 
 
 class _Feasible:
     """Whether some hints can all be true, looking at a few rows only."""
 
-    def __init__(self, rows: IntArray, n: int, classes: ClassCodes) -> None:
+    def __init__(
+        self,
+        rows: IntArray,
+        n: int,
+        classes: ClassCodes,
+        deadline: float,
+        given: Sequence[Hint] = (),
+    ) -> None:
         self.rows, self.n, self.classes = rows, n, classes
+        self.deadline, self.given = deadline, given
+
+    def also(self, given: Sequence[Hint]) -> _Feasible:
+        """Return the same question with some hints taken for granted."""
+        return _Feasible(self.rows, self.n, self.classes, self.deadline, given)
+
+    @property
+    def late(self) -> bool:
+        """Whether the time for questions is over."""
+        return time.monotonic() > self.deadline
 
     def __call__(self, hints: Sequence[Hint]) -> bool:
-        part = Hints(hints)
+        part = Hints([*self.given, *hints])
         if len(self.rows) < self.n:
             part = part.restrict(self.rows, self.n)
         return _solve(part.compile(len(self.rows), self.classes)) is not None
@@ -135,7 +168,114 @@ def _tight_groups(program: LabelProgram) -> IntArray:
     return np.array(bad, np.intp)
 
 
-def _smallest(hints: list[Hint], feasible: Callable[[Sequence[Hint]], bool]) -> list[Hint] | None:
+def _ruled_out(pieces: list[Hint], program: LabelProgram, feasible: _Feasible) -> list[Hint] | None:
+    """Return one count bound and as few statements about single rows as rule it out, if any do.
+
+    A lower bound l of s rows is ruled out by s - l + 1 rows that may not have the class, one
+    statement each; an upper bound u by u + 1 rows that may have nothing else.
+    """
+    classes = feasible.classes
+    said: dict[int, list[Hint]] = {}
+    for piece in pieces:
+        if piece.about_row(classes):
+            said.setdefault(int(piece.rows()[0]), []).append(piece)
+    for bound in (p for p in pieces if isinstance(p, CountPiece | SharePiece)):
+        counts = bound.compile(program.n, classes).counts
+        rows = bound.members(program.n)
+        allowed = program.mask[rows]
+        for c in (c for c in range(len(classes)) if bound.one.bounds(c, classes)):
+            if bound.one.side == "lower":
+                wrong, enough = rows[~allowed[:, c]], len(rows) - counts.lower[0, c] + 1
+            else:
+                only = allowed[:, c] & (allowed.sum(axis=1) == 1)
+                wrong, enough = rows[only], counts.upper[0, c] + 1
+            if len(wrong) < enough:
+                continue
+            conflict: list[Hint] = [bound]
+            for row in wrong[: max(enough, 0)].tolist():
+                conflict += _reason(row, c, bound.one.side, said.get(row, []), feasible)
+            # A bound on every class may be ruled out by fewer.
+            conflict = _in_order(pieces, conflict)
+            return _smallest(conflict, feasible) if bound.one.every else conflict
+    return None
+
+
+def _reason(row: int, c: int, side: str, said: list[Hint], feasible: _Feasible) -> list[Hint]:
+    """Fewest statements by which a row may not have class c, or may have no other."""
+    if len(said) == 1 and len(feasible.classes) > 1:
+        return said
+    masks = [p.restrict([row], feasible.n).compile(1, feasible.classes).mask[0] for p in said]
+    if side == "lower":
+        return [piece for piece, mask in zip(said, masks, strict=True) if not mask[c]][:1]
+    kept = list(range(len(said)))
+    for k in range(len(said)):
+        rest = [masks[j] for j in kept if j != k]
+        if np.sum(np.logical_and.reduce([np.ones(len(masks[k]), bool), *rest])) == 1:
+            kept.remove(k)
+    return [said[k] for k in kept]
+
+
+def _smallest_linked(hints: list[Hint], feasible: _Feasible) -> list[Hint] | None:
+    """Return a smallest infeasible subset, with all must-links taken at once where there are any.
+
+    The others that contradict under all links still do under the links of trees that join their
+    rows.
+    """
+    links = [hint for hint in hints if isinstance(hint, MustLink)]
+    if not links:
+        return _smallest(hints, feasible)
+    if feasible(hints):
+        return None
+    others = [hint for hint in hints if not isinstance(hint, MustLink)]
+    pairs = np.concatenate([link.rows() for link in links]).reshape(-1, 2)
+    core = _smallest(others, feasible.also([MustLink(pairs)]))
+    if not core:  # nothing else is needed; leave out links one by one
+        return _smallest(hints, feasible)
+    if not all(len(hint.rows()) for hint in core):
+        return _smallest(_in_order(hints, [*links, *core]), feasible)
+    tree = [links[k] for k in _joining(pairs, np.concatenate([hint.rows() for hint in core]))]
+    if feasible([*tree, *core]):
+        return _smallest(_in_order(hints, [*links, *core]), feasible)
+    if _spares_no_link(core, len(feasible.classes)):
+        return _in_order(hints, [*tree, *core])
+    return _smallest(_in_order(hints, [*tree, *core]), feasible)
+
+
+def _in_order(hints: list[Hint], some: list[Hint]) -> list[Hint]:
+    chosen = {id(hint) for hint in some}
+    return [hint for hint in hints if id(hint) in chosen]
+
+
+def _spares_no_link(core: list[Hint], n_classes: int) -> bool:
+    """Whether a tree that joins the rows of the statements is smallest for sure.
+
+    Without one of its links, single rows fall into two parts, each with fewer statements than
+    contradict under all links; the ends of one cannot-link may have different labels.
+    """
+    if all(isinstance(hint, Labels | Not | OneOf | Cost) for hint in core):
+        return True
+    return len(core) == 1 and isinstance(core[0], CannotLink) and n_classes > 1
+
+
+def _joining(pairs: IntArray, rows: IntArray) -> list[int]:
+    """Which pairs make up trees that join the given rows as far as the pairs do."""
+    size = int(max(pairs.max(), rows.max())) + 1
+    number = sp.coo_array((np.arange(1, len(pairs) + 1), pairs.T), (size, size))
+    graph = sp.csr_array(number + number.T)
+    _, component = connected_components(graph, directed=False)
+    found: set[tuple[int, int]] = set()
+    for label in np.unique(component[rows]):
+        ends = np.unique(rows[component[rows] == label])
+        _, before = breadth_first_order(graph, ends[0], directed=False)
+        for row in ends[1:]:
+            while row != ends[0]:
+                found.add((min(row, before[row]), max(row, before[row])))
+                row = before[row]
+    first = {(min(a, b), max(a, b)): k for k, (a, b) in reversed(list(enumerate(pairs.tolist())))}
+    return sorted(first[pair] for pair in found)
+
+
+def _smallest(hints: list[Hint], feasible: _Feasible) -> list[Hint] | None:
     """Return a smallest infeasible subset, by divide and conquer; None if all can be true.
 
     References
@@ -146,7 +286,7 @@ def _smallest(hints: list[Hint], feasible: Callable[[Sequence[Hint]], bool]) -> 
         return None
 
     def search(given: list[Hint], changed: bool, among: list[Hint]) -> list[Hint]:
-        if changed and not feasible(given):
+        if changed and not feasible.late and not feasible(given):
             return []
         if len(among) == 1:
             return among

@@ -92,13 +92,24 @@ def draw_demo(picture: DemoPicture) -> Any:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    style = {"font.size": 10.0, "axes.linewidth": 0.7, "text.color": INK, "axes.titlesize": 11.5}
+    style: Any = {
+        "font.size": 10.0,
+        "axes.linewidth": 0.7,
+        "text.color": INK,
+        "axes.titlesize": 11.5,
+    }
     with rc_context({**style, "font.family": "DejaVu Sans"}):
         spread = np.ptp(picture.X, axis=0)
         size, boxes = _wide_boxes() if spread[0] > 1.5 * spread[1] else _tall_boxes()
         figure = Figure(figsize=size, dpi=DPI)
-        figure.text(0.35 / size[0], 1 - 0.2 / size[1], picture.title, va="top", fontsize=14.5,
-                    fontweight="bold")  # fmt: skip
+        figure.text(
+            0.35 / size[0],
+            1 - 0.2 / size[1],
+            picture.title,
+            va="top",
+            fontsize=14.5,
+            fontweight="bold",
+        )
         axes = {name: _panel(figure, box, size) for name, box in boxes.items()}
         _draw_known(picture, axes["known"], axes["counts"], _frame(picture.X, boxes["known"]))
         for name, shown in (("answer", picture.answer), ("rival", picture.rival)):
@@ -176,9 +187,13 @@ def _draw_known(picture: DemoPicture, plane: Any, counts: Any, frame: Frame) -> 
     counts.set(xlim=(-0.6, len(middle) - 0.4), xticks=[], ylim=(0, top), yticks=[0, top])
     counts.set_ylabel("rows", labelpad=-6)
     counts.text(
-        1.0, -0.16, f"rows of each class in the {len(middle)} batches, \N{PLUS-MINUS SIGN}{slack:g}",
-        transform=counts.transAxes, ha="right", va="center",
-    )  # fmt: skip
+        1.0,
+        -0.16,
+        f"rows of each class in the {len(middle)} batches, \N{PLUS-MINUS SIGN}{slack:g}",
+        transform=counts.transAxes,
+        ha="right",
+        va="center",
+    )
     counts.spines[["top", "right", "bottom"]].set_visible(False)
 
 
@@ -230,10 +245,16 @@ def _draw_course(picture: DemoPicture, above: Any, below: Any) -> None:
     for name, value in picture.marks.items():
         above.axhline(value, color=GREY, lw=1.0, ls=(0, (5, 3)), zorder=0)
         above.annotate(
-            f"{name}\n{value:.1f}", (1.0, value), xycoords=("axes fraction", "data"),
-            xytext=(5, 0), textcoords="offset points", va="center", color=GREY, fontsize=9.5,
+            f"{name}\n{value:.1f}",
+            (1.0, value),
+            xycoords=("axes fraction", "data"),
+            xytext=(5, 0),
+            textcoords="offset points",
+            va="center",
+            color=GREY,
+            fontsize=9.5,
             annotation_clip=False,
-        )  # fmt: skip
+        )
     last = max(len(history) - 1, 1)
     above.set(yscale="log", xlim=(-0.01 * last, 1.01 * last), xticks=[])
     below.set(yscale="symlog", xlim=above.get_xlim(), ylim=(0, None), xlabel="iteration")
@@ -244,8 +265,9 @@ def _draw_course(picture: DemoPicture, above: Any, below: Any) -> None:
     below.minorticks_off()
     width = above.get_position().width * above.figure.get_figwidth()
     for ax, text in ((above, "objective"), (below, "labels\nchanged")):
-        ax.text(-0.62 / width, 0.5, text, transform=ax.transAxes, rotation=90, va="center",
-                ha="center")  # fmt: skip
+        ax.text(
+            -0.62 / width, 0.5, text, transform=ax.transAxes, rotation=90, va="center", ha="center"
+        )
         ax.spines[["top", "right"]].set_visible(False)
 
 
@@ -261,9 +283,14 @@ def _draw_legend(picture: DemoPicture, figure: Any, size: tuple[float, float]) -
     ]
     handles.append(dot(ms=9, mfc="none", mec=INK, mew=1.5, label="wrong"))
     figure.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(0.22 / size[0], 1 - 0.5 / size[1]),
-        ncols=len(handles), frameon=False, handletextpad=0.0, columnspacing=1.0,
-    )  # fmt: skip
+        handles=handles,
+        loc="upper left",
+        bbox_to_anchor=(0.22 / size[0], 1 - 0.5 / size[1]),
+        ncols=len(handles),
+        frameon=False,
+        handletextpad=0.0,
+        columnspacing=1.0,
+    )
 
 
 def _colour(code: int) -> str:

@@ -41,13 +41,15 @@ FloatArray = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 
 MAX_ROUNDS = 20  # moves of the multiplier
-MAX_STEPS = 20  # descent steps between them
-GROWTH = 4.0  # of rho where the descent before took few steps, and back where it never ended
-QUICK = 4
-MAX_TRIES, FLATTER = 30, 0.1  # of the search along a step, and the share of the slope it leaves
-NEAR = 1e-9  # a relative residual this small that falls no more is rounding
+MAX_STEPS = 20  # Newton steps between them
+GROWTH, QUICK = 4.0, 4  # of rho, after a descent of so few steps; back after one that did not end
 ENOUGH = 1e-2  # share of its residual that is left when the multiplier moves
+MAX_TRIES, FLATTER = 30, 0.1  # of the search along a step, and the share of the slope it leaves
+SMALL = 1e-9  # a relative residual below this that falls no more is rounding
+MAX_RIDGES = 10  # tried on a singular matrix, each a hundred times the last
+HUGE = 1e6  # a step this much longer than the coefficients leads nowhere
 FLAT = 1e-12  # eigenvalues of I - J below this count as zero
+FIRM = 1e-8  # smallest ridge, in units of K, that may be divided by
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -67,47 +69,49 @@ class Point:
         return float(np.linalg.norm(self.r))
 
 
+@dataclass(frozen=True)
 class Newton:
-    """Newton steps for one labeling.
+    """Newton steps for one labeling at one rho.
+
+    Parameters
+    ----------
+    problem, space, labels
+        What is solved.
+    rho : float
+        Weighs scores against slopes in the residual; the first rho of the descent.
 
     Notes
     -----
     Equation: (5) in 004, minimised over alpha
     """
 
-    def __init__(
-        self, problem: Problem, space: ScoreSpace, labels: npt.NDArray[np.int32], rho: float
-    ) -> None:
-        self.problem, self.space, self.labels = problem, space, labels
-        self.separate = isinstance(problem.loss_, MarginLoss)
-        self._aim(rho)
+    problem: Problem
+    space: ScoreSpace
+    labels: npt.NDArray[np.int32]
+    rho: float
 
-    def _aim(self, rho: float) -> None:
-        self.rho, self.m = rho, 2.0 * self.problem.nu_ / rho
-        self.tau = self.problem.weights / rho
+    @property
+    def m(self) -> float:
+        """2 nu / rho."""
+        return 2.0 * self.problem.nu_ / self.rho
 
     def solve(self, alpha: FloatArray) -> Point:
         """Refine coefficients until the residual is rounding, or nothing helps."""
-        first = rho = self.rho
-        start = alpha
-        best = self._finish(alpha)
+        best, rho, start = self._finish(alpha), self.rho, alpha
         for _ in range(MAX_ROUNDS):
             if self._rounded(best):
                 break
-            self._aim(rho)
-            near, steps = self._descend(start, -2.0 * self.problem.nu_ * alpha)
-            start = near.alpha
+            at = replace(self, rho=rho)
+            near, steps = at._descend(start, -2.0 * self.problem.nu_ * alpha)
             if steps == MAX_STEPS:
-                rho /= GROWTH
+                start, rho = near.alpha, rho / GROWTH
                 continue
-            start = alpha = -(near.V - near.u) / self.m
+            start = alpha = (near.u - near.V) / at.m
             rho = rho * GROWTH if steps <= QUICK else rho
-            self._aim(first)
             end = self._finish(alpha)
-            if best.size < NEAR * float(np.linalg.norm(best.V)) and end.size > 0.5 * best.size:
+            if best.size < SMALL * float(np.linalg.norm(best.V)) and end.size > 0.5 * best.size:
                 break
             best = min(best, end, key=lambda p: p.size)
-        self._aim(first)
         return best
 
     def _rounded(self, p: Point) -> bool:
@@ -117,7 +121,7 @@ class Newton:
 
     def _point(self, alpha: FloatArray, F: FloatArray, D: FloatArray | None) -> Point:
         V = F + D / self.rho if D is not None else F - self.m * alpha
-        u = np.asarray(self.problem.loss_.prox(V, self.tau, self.labels))
+        u = np.asarray(self.problem.loss_.prox(V, self.problem.weights / self.rho, self.labels))
         return Point(alpha, F, V, u, self.m * alpha + (V - u))
 
     def _finish(self, alpha: FloatArray) -> Point:
@@ -126,7 +130,11 @@ class Newton:
         for _ in range(MAX_STEPS):
             if self._rounded(p):
                 break
-            alpha = p.alpha + self._direction(p, 0.0)
+            step = self._direction(p, 0.0)
+            # A singular system that has no solution, for want of the right pieces.
+            if not np.linalg.norm(step) <= HUGE * (1.0 + np.linalg.norm(p.alpha)):
+                return p
+            alpha = p.alpha + step
             new = self._point(alpha, self.space.expand(alpha)[0], None)
             if not new.size < 0.5 * p.size:
                 return new if new.size < p.size else p
@@ -140,17 +148,15 @@ class Newton:
         for count in range(MAX_STEPS):
             if p.size <= goal or self._rounded(p):
                 return p, count
-            step = self._direction(p, 1.0)
-            p = self._search(p, step, D)
+            p = self._search(p, self._direction(p, 1.0), D)
         return p, MAX_STEPS
 
     def _search(self, p: Point, step: FloatArray, D: FloatArray) -> Point:
         """Go to where the slope along the step, which only grows, is next to nothing."""
         moved = self.space.expand(step)[0]
-        low, high = 0.0, 1.0
-        at_low = first = float(np.vdot(p.r, moved))
-        at_high = np.inf
-        share = 1.0
+        first = float(np.vdot(p.r, moved))
+        low, high, share = 0.0, 1.0, 1.0
+        at_low, at_high = first, np.inf
         for _ in range(MAX_TRIES):
             new = self._point(p.alpha + share * step, p.F + share * moved, D)
             slope = float(np.vdot(new.r, moved))
@@ -166,14 +172,13 @@ class Newton:
 
     def _direction(self, p: Point, keep: float) -> FloatArray:
         """Solve ((I - J) K + m (J + keep (I - J))) step = -r; `keep` is 1 for a fixed D, else 0."""
-        J = np.asarray(self.problem.loss_.prox_jacobian(p.V, self.tau, self.labels))
-        if not self.separate:
+        loss, tau = self.problem.loss_, self.problem.weights / self.rho
+        J = np.asarray(loss.prox_jacobian(p.V, tau, self.labels))
+        if not isinstance(loss, MarginLoss):
             lam, Q = np.linalg.eigh(np.eye(J.shape[1]) - J)
             return self._solve(lam, Q, p.r, keep)
         one = np.ones((len(J), 1, 1))
-        columns = [
-            self._solve(1.0 - J[:, [c]], one, p.r[:, [c]], keep) for c in range(J.shape[1])
-        ]
+        columns = [self._solve(1.0 - J[:, [c]], one, p.r[:, [c]], keep) for c in range(J.shape[1])]
         return np.concatenate(columns, axis=1)
 
     def _solve(self, lam: FloatArray, Q: FloatArray, r: FloatArray, keep: float) -> FloatArray:
@@ -193,24 +198,24 @@ class Newton:
 
     def _system(self, rows: Rows, ways: FloatArray, ridge: FloatArray, b: FloatArray) -> FloatArray:
         """Solve (K_ij <way_i, way_j> + ridge) x = b, by the smaller of two Cholesky factors."""
-        tiny = len(rows) * EPS * self.space.scale
+        scale = self.space.scale
         X = self.space.features(rows)
-        if X is None or X.shape[1] * ways.shape[1] >= len(rows):
+        # The factor of the features' size divides by the ridge.
+        if X is None or X.shape[1] * ways.shape[1] >= len(rows) or ridge.min() < FIRM * scale:
             A = self.space.block(rows)
             if ways.shape[1] > 1:
                 A *= ways @ ways.T
-            return _solve_spd(A, ridge, b, tiny)
+            return _solve_spd(A, ridge, b, len(rows) * EPS * scale)
         Z = (X[:, :, None] * ways[:, None, :]).reshape(len(rows), -1)
-        inverse = 1.0 / (ridge + tiny)
-        scaled = inverse[:, None] * Z
+        scaled = Z / ridge[:, None]
         inner = _solve_spd(Z.T @ scaled, np.ones(Z.shape[1]), scaled.T @ b, 0.0)
-        return inverse * (b - Z @ inner)
+        return (b - Z @ inner) / ridge
 
 
 def _solve_spd(A: FloatArray, ridge: FloatArray, b: FloatArray, tiny: float) -> FloatArray:
     """Solve (A + ridge) x = b; A may be singular, and then grows a ridge as small as possible."""
     diagonal = np.diagonal(A) + ridge
-    while True:
+    for _ in range(MAX_RIDGES):
         A.flat[:: len(A) + 1] = diagonal + tiny
         try:
             factor = scipy.linalg.cho_factor(A, lower=True, check_finite=False)
@@ -218,3 +223,4 @@ def _solve_spd(A: FloatArray, ridge: FloatArray, b: FloatArray, tiny: float) -> 
             tiny = 100.0 * max(tiny, EPS * float(diagonal.max()))
             continue
         return np.asarray(scipy.linalg.cho_solve(factor, b, check_finite=False))
+    return np.zeros_like(b)  # numbers that are not finite: no step at all

@@ -11,6 +11,7 @@ from tacit.linalg import ScoreSpace
 from tacit.problem import Problem
 from tacit.result import Status
 from tacit.solvers._loop import Loop, Measured
+from tacit.solvers.newton import Newton
 
 __all__ = ["FixedLabels", "Polished", "polish"]
 
@@ -21,6 +22,10 @@ RELAX = 1.6  # over-relaxation: about a third fewer iterations on every problem 
 BALANCE = 5.0  # residuals further apart than this move rho
 PATIENCE = 10  # iterations between looks at the gap and moves of rho
 PATIENCE_FIXED = 50  # the same where a new rho costs a factorisation
+# Newton finishes problems of up to this many scores, once the gap is below NEAR, or this LATE. It
+# is called again where that did not end at rounding and the gap has fallen by AGAIN.
+NEWTON_LIMIT, NEAR, LATE, AGAIN = 2500, 1e-2, 200, 0.1
+ROUNDING = 1e-13  # objectives closer than this, in units of theirs and the weights, are the same
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,8 @@ class Polished:
     iteration: int
     best: tuple[FloatArray, FloatArray] | None = None
     """Scores and coefficients that reached `objective`."""
+    tried: float = np.inf
+    """Gap at which Newton was last called."""
 
     @property
     def gap(self) -> float:
@@ -45,6 +52,8 @@ class Polished:
 
 class FixedLabels:
     r"""ADMM on the scores with residual balancing; every look gives a duality gap.
+
+    Small problems are handed to `Newton` once the gap is small, which takes it to rounding.
 
     The prox step leaves slopes D = rho (V - beta) of the loss at beta. They are dual feasible, so
     :math:`-\sum_i (w_i \ell)^*(D_i) - \langle D, K D \rangle / (4 \nu)` bounds the objective below.
@@ -58,6 +67,7 @@ class FixedLabels:
         self.problem, self.space, self.labels, self.tol = problem, space, labels, tol
         self.hint_cost = problem.program.value(labels)
         self.patience = PATIENCE if space.free_rho else PATIENCE_FIXED
+        self.small = problem.n * problem.n_columns <= NEWTON_LIMIT
 
     def step(self, s: Polished) -> tuple[Polished, Measured]:
         """Prox, projection, multiplier; now and then the gap and a new rho."""
@@ -70,14 +80,43 @@ class FixedLabels:
         primal, change = float(np.linalg.norm(F - beta)), rho * float(np.linalg.norm(F - s.F))
         objective = self._objective(F, coef)
         best = (F, coef) if objective <= s.objective or s.best is None else s.best
-        new = Polished(
-            F, dual, coef, min(objective, s.objective), s.bound, rho, s.iteration + 1, best
-        )
+        lowest = min(objective, s.objective)
+        new = Polished(F, dual, coef, lowest, s.bound, rho, s.iteration + 1, best, s.tried)
         if new.iteration % self.patience == 0:
             bound = max(s.bound, self._bound(rho * (V - beta)))
             new = replace(new, bound=bound, rho=self._balance(rho, primal, change))
+        if self.small and self._near(new):
+            new = self._finish(new)
+            objective = new.objective
         size = float(np.sqrt(F.size))
         return new, Measured(objective, primal / size, change / size, rho, 0, new.gap)
+
+    def _near(self, s: Polished) -> bool:
+        fallen = s.gap <= min(NEAR, AGAIN * s.tried)
+        return fallen or s.gap <= self.tol or s.iteration % LATE == 0
+
+    def _finish(self, s: Polished) -> Polished:
+        """Newton's answer where it is better, to rounding."""
+        newton = Newton(self.problem, self.space, self.labels, s.rho)
+        end = newton.solve(-s.dual / (2.0 * self.problem.nu_))
+        F, coef = self.space.expand(end.alpha)
+        slopes = s.rho * (end.V - end.u)
+        objective, bound = self._objective(F, coef), self._bound(slopes)
+        slack = ROUNDING * (abs(s.objective) + float(self.problem.weights.sum()))
+        if objective > s.objective + slack:
+            return replace(s, bound=max(bound, s.bound), tried=s.gap)
+        # No bound holds beyond what was reached.
+        bound = min(max(bound, s.bound), objective)
+        return replace(
+            s,
+            F=F,
+            dual=slopes,
+            coef=coef,
+            objective=objective,
+            bound=bound,
+            best=(F, coef),
+            tried=s.gap,
+        )
 
     def _objective(self, F: FloatArray, coef: FloatArray) -> float:
         penalty = self.problem.nu_ * self.space.regularizer(coef, F)

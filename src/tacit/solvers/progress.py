@@ -8,25 +8,36 @@ from contextlib import contextmanager
 from tacit.result import Iteration
 from tacit.solvers._loop import Callback
 
-__all__ = ["progress"]
+__all__ = ["describe", "progress"]
 
 
 @contextmanager
-def progress(wanted: bool = True) -> Iterator[tuple[Callback, ...]]:
-    """Give callbacks that show one line following the iterations; none where nobody would see it."""
+def progress(wanted: bool = True, title: str = "") -> Iterator[tuple[Callback, ...]]:
+    """Give callbacks that show one line following the iterations; none where nobody would see it.
+
+    Parameters
+    ----------
+    wanted : bool
+        Whether to show anything.
+    title : str
+        What the line begins with.
+    """
     if not wanted:
         yield ()
         return
     from rich.console import Console
+    from rich.text import Text
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield ()
         return
-    with console.status("starting") as status:
+    lead = f"{title}: " if title else ""
+    with console.status(Text(f"{lead}starting", overflow="ellipsis", no_wrap=True)) as status:
 
         def show(iteration: Iteration, /) -> None:
-            status.update(describe(iteration))
+            text = lead + describe(iteration)
+            status.update(Text(text, overflow="ellipsis", no_wrap=True))
 
         yield (show,)
 
@@ -35,5 +46,5 @@ def describe(i: Iteration) -> str:
     """One iteration in a line."""
     return (
         f"{i.phase} {i.run + 1}, iteration {i.iteration + 1}: objective {i.objective:.4g}, "
-        f"rho {i.rho:.2g}, {i.changes} labels changed"
+        f"{i.changes} labels changed"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from tacit.hints.combine import Hints
 from tacit.oracles import require_feasible, select_oracle
@@ -25,6 +26,8 @@ SOLVERS: dict[str, SolverType] = {"admm": ADMM, "em": HardEM}
 # Inside a solver an integer repair this close to its bound is as good as the optimum: the descent
 # test decides whether it is used.
 STEP_GAP, STEP_SECONDS = 1e-3, 5.0
+# Products of matrices this small gain nothing from threads and lose much on a busy machine.
+SMALL = 1000
 
 
 def solve(
@@ -79,14 +82,15 @@ def solve(
     ordered = problem.take(order)
     rng = np.random.default_rng(seed)
     features = ordered.feature_map(rng)
-    space = ordered.space(features)
     limits: dict[str, Any] = {}
     if issubclass(choice.oracle, MixedIntegerOracle):
         limits = {"gap": STEP_GAP, "time_limit": STEP_SECONDS}
     callbacks = callback if isinstance(callback, tuple) else (callback,) if callback else ()
     loop = Loop(time_limit, callbacks)
     oracle = choice.oracle(ordered.program, **limits)
-    outcome = SOLVERS[solver](ordered, space, oracle, loop, rng, n_init, max_iter, tol).solve()
+    with threadpool_limits(1 if problem.n <= SMALL else None, "blas"):
+        space = ordered.space(features)
+        outcome = SOLVERS[solver](ordered, space, oracle, loop, rng, n_init, max_iter, tol).solve()
     outcome = in_original_order(outcome, order, features.explicit)
     return _solution(problem, outcome, features, loop, choice.explain(), seed)
 

@@ -34,16 +34,16 @@ def soft_labels(problem: Problem, oracle: Oracle, rng: np.random.Generator) -> F
 
 
 def start_from(
-    problem: Problem, space: ScoreSpace, soft: FloatArray
+    problem: Problem, space: ScoreSpace, soft: FloatArray, ridge: float
 ) -> tuple[FloatArray, FloatArray]:
     """Scores and multiplier of the ridge regression on soft labels.
 
-    The ridge is the mean of K's diagonal; the multiplier is -2 nu alpha, as it is after every
-    exact alpha-step.
+    The ridge is in units of the mean of K's diagonal; the multiplier is -2 nu alpha, as it is after
+    every exact alpha-step.
     """
     target = 2.0 * soft - 1.0
     if problem.n_columns == 1:
         target = target[:, 1:]
-    rho = 2.0 * problem.nu_ / max(space.scale, 1e-12)
+    rho = 2.0 * problem.nu_ / (ridge * max(space.scale, 1e-12))
     F, _ = space.project(target, rho, problem.nu_)
     return F, -rho * (target - F)
