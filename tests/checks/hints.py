@@ -110,10 +110,9 @@ def as_given(draw, rows, n):
 def _labels(draw, n, classes):
     rows = draw(some_rows(n))
     codes = [draw(st.integers(0, len(classes) - 1)) for _ in rows]
-    one = draw(st.booleans())
-    if one and rows:
+    if one := bool(rows) and draw(st.booleans()):
         codes = [codes[0]] * len(rows)
-    names = classes[codes[0]] if one and rows else [classes[c] for c in codes]
+    names = classes[codes[0]] if one else [classes[c] for c in codes]
     hard = [Term((i,), lambda Y, i=i, c=c: Y[:, i] == c) for i, c in zip(rows, codes, strict=True)]
     return hints.Labels(as_given(draw, rows, n), names), hard, []
 
@@ -212,8 +211,7 @@ def _potts(draw, n, classes):
 
 
 def _pairwise(draw, n, classes):
-    pairs, C = draw(pairs_of(n)), len(classes)
-    shared = draw(st.booleans())
+    pairs, C, shared = draw(pairs_of(n)), len(classes), draw(st.booleans())
     entry = EIGHTHS | st.just(np.inf)
     count = 1 if shared else len(pairs)
     tables = np.array([draw(entry) for _ in range(count * C * C)]).reshape(count, C, C)
@@ -390,8 +388,7 @@ def values(hint, n, codes, Y):
 def check_meaning(case):
     """The compiled program allows and costs what the definition says, for every labeling."""
     Y, program = case.labelings(), case.program()
-    expected = case.value(Y)
-    found = np.array([program.value(y) for y in Y])
+    expected, found = case.value(Y), np.array([program.value(y) for y in Y])
     assert np.array_equal(found, expected), f"{case.hint!r} does not mean what it says"
     feasible = np.array([program.violation(y) == 0 for y in Y])
     assert np.array_equal(feasible, np.isfinite(expected)), "violation and value disagree"
