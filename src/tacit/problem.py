@@ -139,11 +139,14 @@ class Problem:
         return weights
 
     @cached_property
+    def unit_weight(self) -> float:
+        """Mean weight of the rows that count: the scale of the loss, and so of rho."""
+        return float(self.weights[self.weights > 0].mean())
+
+    @cached_property
     def kernel_(self) -> Kernel:
         """The kernel with its parameters resolved."""
-        return Kernel.read(
-            self.kernel, self.X, self.gamma, self.degree, self.coef0, self.weights
-        )
+        return Kernel.read(self.kernel, self.X, self.gamma, self.degree, self.coef0, self.weights)
 
     def feature_map(self, rng: np.random.Generator) -> FeatureMap:
         """Make the feature map; draws from `rng` only for approximations."""

@@ -36,7 +36,10 @@ TIE_NOISE = 1e-8
 # Labels have settled when nothing changed for this long and the residuals are small,
 SETTLED, RESIDUAL = 15, 2e-3
 # or for this long whatever the residuals: a later polish closes them at fixed labels.
-FROZEN = 60
+FROZEN = 20
+# A penalty this many times the weight of a row leaves the scores where they are: from here on a
+# label step is one of hard EM, which takes over.
+SHARP = 100.0
 # No settling is believed before rho has grown past the transition by this factor.
 ACTIVE = 10.0
 
@@ -129,7 +132,9 @@ class Anneal:
         return labels, hint_cost
 
     def done(self, state: State, measured: Measured) -> bool:
-        """Labels settled, residuals small, penalty past the transition."""
+        """Labels settled, residuals small, penalty past the transition; or penalty at its end."""
+        if measured.rho >= SHARP * self.problem.unit_weight:
+            return True
         if measured.rho < ACTIVE * self.transition or state.unchanged < SETTLED:
             return False
         small = max(measured.primal, measured.dual) < RESIDUAL
