@@ -9,12 +9,13 @@ import highspy
 import numpy as np
 import numpy.typing as npt
 
-from tacit.oracles._relaxation import Relaxation
+from tacit.oracles._relaxation import Columns
 
 __all__ = ["Answer", "Model"]
 
 FloatArray = npt.NDArray[np.float64]
 
+UNLIMITED = 2**31 - 1
 INTEGRAL = 1e-6  # HiGHS's own feasibility tolerance is 1e-7
 
 
@@ -30,32 +31,34 @@ class Answer:
 
 
 class Model:
-    """One HiGHS instance for one relaxation.
+    """One HiGHS instance for one set of rows and columns.
 
     Parameters
     ----------
-    relaxation : Relaxation
-        Rows and columns.
+    columns : Columns
+        The program without its costs.
     integer : bool
         Whether the label columns must be whole numbers.
     """
 
-    def __init__(self, relaxation: Relaxation, integer: bool) -> None:
+    def __init__(self, columns: Columns, integer: bool) -> None:
         self.integer = integer
-        self.width = len(relaxation.cap)
+        self.width = len(columns.cap)
         self._h = highspy.Highs()
         for option, value in {
             "output_flag": False,
             "parallel": "off",  # the answer must not depend on the number of threads
             "simplex_strategy": 1,  # serial dual simplex: warm after a change of costs too
             "presolve": "on" if integer else "off",  # presolve drops the basis
+            # Undoing perturbed costs takes a quarter of a warm solve.
+            "dual_simplex_cost_perturbation_multiplier": 0.0,
             "mip_rel_gap": 0.0,
             "mip_abs_gap": 1e-9,
         }.items():
             self._h.setOptionValue(option, value)
         if not integer:
             self._h.setOptionValue("solver", "simplex")
-        self._h.passModel(_as_lp(relaxation, integer))
+        self._h.passModel(_as_lp(columns, integer))
         self._all = np.arange(self.width, dtype=np.int32)
 
     def solve(
@@ -64,19 +67,19 @@ class Model:
         *,
         fresh: bool = False,
         time_limit: float | None = None,
+        max_nodes: int | None = None,
         start: FloatArray | None = None,
-        cap: FloatArray | None = None,
     ) -> Answer:
         """Minimise for new costs; `fresh` forgets the basis, `start` is a known solution."""
         h = self._h
         h.changeColsCost(self.width, self._all, cost)
-        if cap is not None:
-            h.changeColsBounds(self.width, self._all, np.zeros(self.width), cap)
         if fresh or self.integer:
             h.clearSolver()
         if time_limit is not None:
             # HiGHS counts its run time from the first call on.
             h.setOptionValue("time_limit", h.getRunTime() + time_limit)
+        if self.integer:
+            h.setOptionValue("mip_max_nodes", UNLIMITED if max_nodes is None else max_nodes)
         if start is not None:
             solution = highspy.HighsSolution()
             solution.col_value = list(start)
@@ -97,19 +100,19 @@ class Model:
         return Answer(columns, prices, float(bound), infeasible, status == kinds.kOptimal)
 
 
-def _as_lp(relaxation: Relaxation, integer: bool) -> Any:
-    A = relaxation.A
+def _as_lp(columns: Columns, integer: bool) -> Any:
+    A = columns.A
     lp = highspy.HighsLp()
     lp.num_row_, lp.num_col_ = A.shape
     lp.col_cost_ = np.zeros(lp.num_col_)
-    lp.col_lower_, lp.col_upper_ = np.zeros(lp.num_col_), relaxation.cap
-    lp.row_lower_, lp.row_upper_ = relaxation.lower, relaxation.upper
+    lp.col_lower_, lp.col_upper_ = np.zeros(lp.num_col_), columns.cap
+    lp.row_lower_, lp.row_upper_ = columns.lower, columns.upper
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     lp.a_matrix_.start_ = A.indptr.astype(np.int32)
     lp.a_matrix_.index_ = A.indices.astype(np.int32)
     lp.a_matrix_.value_ = A.data
     if integer:
         kinds = highspy.HighsVarType
-        extra = lp.num_col_ - relaxation.n_labels
-        lp.integrality_ = [kinds.kInteger] * relaxation.n_labels + [kinds.kContinuous] * extra
+        extra = lp.num_col_ - columns.n_labels
+        lp.integrality_ = [kinds.kInteger] * columns.n_labels + [kinds.kContinuous] * extra
     return lp

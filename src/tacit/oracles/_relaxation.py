@@ -7,6 +7,7 @@ of labels (the local polytope). Rows: one label each, then counts, linear rows a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +16,21 @@ import scipy.sparse as sp
 from tacit.hints._contract import Contraction
 from tacit.hints._program import LabelProgram, Pairs
 
-__all__ = ["Relaxation"]
+__all__ = ["Columns", "Relaxation"]
 
 FloatArray = npt.NDArray[np.float64]
 Rows = tuple[sp.csr_array, FloatArray, FloatArray]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What a linear program needs beside its costs; the first `n_labels` columns are labels."""
+
+    A: sp.csr_array
+    lower: FloatArray
+    upper: FloatArray
+    cap: FloatArray
+    n_labels: int
 
 
 @dataclass(frozen=True)
@@ -58,10 +70,35 @@ class Relaxation:
             pair_cost,
         )
 
+    @cached_property
+    def _transposed(self) -> sp.csr_array:
+        return sp.csr_array(self.A.T)
+
     @property
     def n_labels(self) -> int:
         """Columns that are labels; the others are pairs of labels."""
         return self.contraction.allowed.size
+
+    @property
+    def columns(self) -> Columns:
+        """The whole program."""
+        return Columns(self.A, self.lower, self.upper, self.cap, self.n_labels)
+
+    def part(self, free: npt.NDArray[np.intp], values: FloatArray) -> Columns:
+        """Return the program in some of the columns, the others fixed at their values."""
+        fixed = values.copy()
+        fixed[free] = 0.0
+        A = sp.csr_array(self.A[:, free])
+        rows = np.flatnonzero(np.diff(A.indptr))
+        used = (self.A @ fixed)[rows]
+        n_labels = int(np.sum(free < self.n_labels))
+        return Columns(
+            sp.csr_array(A[rows]),
+            self.lower[rows] - used,
+            self.upper[rows] - used,
+            self.cap[free],
+            n_labels,
+        )
 
     def column_cost(self, cost: npt.NDArray[np.floating]) -> FloatArray:
         """Costs of all columns for the given costs of rows and labels."""
@@ -79,7 +116,7 @@ class Relaxation:
         p[(p > 0) & np.isinf(self.lower)] = 0.0
         p[(p < 0) & np.isinf(self.upper)] = 0.0
         side = np.where(p > 0, self.lower, np.where(p < 0, self.upper, 0.0))
-        reduced = column_cost - self.A.T @ p
+        reduced = column_cost - self._transposed @ p
         labels = reduced[: self.n_labels].reshape(k, -1)
         labels = np.where(self.contraction.allowed, labels, np.inf).min(axis=1, initial=np.inf)
         rest = np.minimum(reduced[self.n_labels :], 0.0) * self.cap[self.n_labels :]

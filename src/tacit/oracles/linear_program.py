@@ -36,6 +36,9 @@ class MixedIntegerOracle(Oracle):
         Relative distance from the bound at which a repaired answer is good enough.
     time_limit : float, optional
         Seconds for branch and bound in one call.
+    max_nodes : int, optional
+        Nodes for branch and bound in one call, once some labeling is known: a limit that does not
+        depend on the clock.
 
     Attributes
     ----------
@@ -51,14 +54,20 @@ class MixedIntegerOracle(Oracle):
     summary = "anything, by branch and bound"
 
     def __init__(
-        self, program: LabelProgram, *, gap: float = 0.0, time_limit: float | None = None
+        self,
+        program: LabelProgram,
+        *,
+        gap: float = 0.0,
+        time_limit: float | None = None,
+        max_nodes: int | None = None,
     ) -> None:
         super().__init__(program)
-        self.gap, self.time_limit, self.n_fractional = gap, time_limit, 0
+        self.gap, self.time_limit, self.max_nodes = gap, time_limit, max_nodes
+        self.n_fractional = 0
         self._relaxation = Relaxation.of(program)
         if not self._relaxation.contraction.allowed.any(axis=1).all():
             raise InfeasibleHints("some row has no label that all its hints allow.")
-        self._lp = Model(self._relaxation, integer=False)
+        self._lp = Model(self._relaxation.columns, integer=False)
         self._milp: Model | None = None
 
     @classmethod
@@ -113,22 +122,18 @@ class MixedIntegerOracle(Oracle):
         bound: float,
     ) -> OracleResult:
         """Whole labels: first in the fractional rows only, then in all."""
-        if self._milp is None:
-            self._milp = Model(self._relaxation, integer=True)
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
-        few = self._milp.solve(
-            column_cost, cap=self._fixed_cap(columns), time_limit=self.time_limit
-        )
-        first = None if few.columns is None else self._result(few.columns, cost, bound)
+        few = self._repair_few(columns, column_cost)
+        first = None if few is None else self._result(few, cost, bound)
         if first is not None and _relative_gap(first) <= self.gap:
             return first
+        if self._milp is None:
+            self._milp = Model(self._relaxation.columns, integer=True)
         left = None if deadline is None else max(deadline - time.monotonic(), 0.01)
-        full = self._milp.solve(
-            column_cost,
-            cap=self._relaxation.cap,
-            time_limit=left,
-            start=None if first is None else few.columns,
-        )
+        # Without any labeling at hand the search goes on until there is one.
+        limit = None if first is None else self.max_nodes
+        start = None if first is None else few
+        full = self._milp.solve(column_cost, time_limit=left, max_nodes=limit, start=start)
         if full.infeasible:
             raise InfeasibleHints("no labeling satisfies all hints.")
         last = None if full.columns is None else self._result(full.columns, cost, full.bound)
@@ -142,14 +147,22 @@ class MixedIntegerOracle(Oracle):
         exact = best.value - proven <= CLOSED * (1.0 + abs(best.value))
         return OracleResult(best.labels, best.value, proven, exact)
 
-    def _fixed_cap(self, columns: FloatArray) -> FloatArray:
-        """Upper bounds that keep every component whose labels are whole already."""
+    def _repair_few(self, columns: FloatArray, column_cost: FloatArray) -> FloatArray | None:
+        """Best whole labels of the fractional components, the others kept; None if there are none."""
         n_labels = self._relaxation.n_labels
         x = columns[:n_labels].reshape(-1, self.program.n_classes)
-        whole = np.abs(x - np.round(x)).max(axis=1) <= INTEGRAL
-        cap = self._relaxation.cap.copy()
-        cap[:n_labels] *= np.where(whole[:, None], np.round(x), 1.0).ravel()
-        return cap
+        fractional = np.abs(x - np.round(x)).max(axis=1) > INTEGRAL
+        free = np.concatenate(
+            [np.repeat(fractional, x.shape[1]), np.ones(len(columns) - n_labels, bool)]
+        )
+        free = np.flatnonzero(free)
+        values = np.concatenate([np.round(columns[:n_labels]), columns[n_labels:]])
+        part = Model(self._relaxation.part(free, values), integer=True)
+        answer = part.solve(column_cost[free], max_nodes=self.max_nodes)
+        if answer.columns is None:
+            return None
+        values[free] = answer.columns
+        return values
 
 
 class LinearProgramOracle(MixedIntegerOracle):

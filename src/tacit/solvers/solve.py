@@ -24,8 +24,8 @@ SolverType: TypeAlias = type[ADMM] | type[HardEM]
 SOLVERS: dict[str, SolverType] = {"admm": ADMM, "em": HardEM}
 
 # Inside a solver an integer repair this close to its bound is as good as the optimum: the descent
-# test decides whether it is used.
-STEP_GAP, STEP_SECONDS = 1e-3, 5.0
+# test decides whether it is used. The limit counts nodes: seconds would make answers irreproducible.
+STEP_GAP, STEP_NODES = 1e-3, 20
 # Products of matrices this small gain nothing from threads and lose much on a busy machine.
 SMALL = 1000
 
@@ -84,7 +84,7 @@ def solve(
     features = ordered.feature_map(rng)
     limits: dict[str, Any] = {}
     if issubclass(choice.oracle, MixedIntegerOracle):
-        limits = {"gap": STEP_GAP, "time_limit": STEP_SECONDS}
+        limits = {"gap": STEP_GAP, "max_nodes": STEP_NODES}
     callbacks = callback if isinstance(callback, tuple) else (callback,) if callback else ()
     loop = Loop(time_limit, callbacks)
     oracle = choice.oracle(ordered.program, **limits)
