@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 from checks.oracles import check_against_exhaustive, check_result
 from tacit.exceptions import InfeasibleHints
-from tacit.hints._program import Counts, LabelProgram, Pairs
 from tacit.hints._contract import Contraction
+from tacit.hints._program import Counts, LabelProgram, Pairs
 from tacit.oracles.exhaustive import ExhaustiveOracle
 from tacit.oracles.forest import ForestOracle
 

@@ -134,7 +134,8 @@ def infer_classes(classes: Any, found: Iterable[Any], hint: Hint) -> ClassCodes:
     names = sort_names([*found, *hint.names()])
     if width is None or width == len(names):
         return ClassCodes(names)
-    if all(isinstance(v, int) and 0 <= v < width for v in names):
+    # 0.0, 1.0, ... as pandas and NaN make of whole numbers are the same names as 0, 1, ...
+    if all(isinstance(v, int | float) and v in range(width) for v in names):
         return ClassCodes(list(range(width)))
     shown = ", ".join(repr(v) for v in names[:6])
     raise ValueError(

@@ -17,8 +17,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 
 from tacit.exceptions import InfeasibleHints
-from tacit.hints._program import LabelProgram
 from tacit.hints._contract import Contraction
+from tacit.hints._program import LabelProgram
 from tacit.oracles._forest_kernel import decode, pass_up, tree_value
 from tacit.oracles.base import Oracle, OracleResult, Verdict
 

@@ -34,18 +34,19 @@ class Plan:
 
 
 # KEEP trusts the soft start: scores and slopes of the losses are of order one, and at rho = 1 (in
-# units of a row's weight) the labels it suggests survive. Without counts it is the only sensible way: the objective's deepest
-# minima are then degenerate (one class takes nearly all rows), and a smaller rho finds them.
+# units of a row's weight) the labels it suggests survive. Without counts it is the only sensible
+# way: the objective's deepest minima are then degenerate (one class takes nearly all rows), and a
+# smaller rho finds them.
 KEEP = Plan(ridge=10.0, first=1.0, growth=1.05)
 # MELT begins near the transition 2 nu / d_max (its `first` is in that unit), where only the widest
 # modes of K are active: for hints that say much together and little on average, such as counts.
-MELT = Plan(ridge=1.0, first=1.5, growth=1.03)
+MELT = Plan(ridge=1.0, first=1.5, growth=1.045)
 # A reheat goes back to a few times the transition from the best answer of its start and keeps its
 # multiplier: poor minima do not survive that, good ones do. On four moons from batch counts one
 # start with reheats ends at the best objective known in about six of seven cases, a start alone in
 # one of three; starts go on until two of them agree on the best objective.
-REHEAT, SPREAD, GROWTH_REHEAT = 3.0, 0.7, 1.04
-MAX_REHEATS, PATIENCE = 11, 3
+REHEAT, SPREAD, GROWTH_REHEAT = 3.0, 0.7, 1.06
+MAX_REHEATS, PATIENCE = 8, 3
 MAX_STARTS, AGREE, IMPROVED = 6, 2e-3, 1e-4
 
 
