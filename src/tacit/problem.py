@@ -1,7 +1,7 @@
-"""The one problem: data, loss, regulariser and hints; no algorithm.
+r"""The one problem: data, loss, regulariser and hints; no algorithm.
 
-.. math:: J(y, \\alpha) = \\sum_i w_i \\ell(y_i, (K \\alpha)_i)
-    + \\nu \\langle \\alpha, K \\alpha \\rangle + S(y)
+.. math:: J(y, \alpha) = \sum_i w_i \ell(y_i, (K \alpha)_i)
+    + \nu \langle \alpha, K \alpha \rangle + S(y)
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -78,19 +79,22 @@ class Problem:
     n_components: int = 500
 
     def __post_init__(self) -> None:
-        if self.X.shape[0] == 0:
-            raise ValueError("the problem has 0 rows; at least one is needed.")
+        object.__setattr__(self, "X", _read_rows(self.X, self.kernel))
         for name in ("C", "nu"):
             value = getattr(self, name)
-            if value is not None and not (np.isfinite(value) and value > 0):
-                raise ValueError(f"{name}={value}; expected a positive number.")
-        if self.n_components < 1:
-            raise ValueError(f"n_components={self.n_components}; expected at least 1.")
-        data = self.X.data if sp.issparse(self.X) else self.X
-        if not np.isfinite(data).all():
-            raise ValueError("X contains NaN or infinity; impute or drop those rows first.")
+            if name == "nu" and value is None:
+                continue
+            if not (isinstance(value, Real) and np.isfinite(value) and value > 0):
+                raise ValueError(f"{name}={value!r}; expected a positive number.")
+        if not (isinstance(self.n_components, int | np.integer) and self.n_components >= 1):
+            raise ValueError(f"n_components={self.n_components!r}; expected at least 1.")
         if len(self.codes) == 0:
             raise ValueError("the classes are not known: no hint names any; give classes=[...].")
+        if len(self.codes) == 1:
+            raise ValueError(
+                f"the problem has only one class, {self.codes[0]!r}; at least two are needed. "
+                "Give classes=[...] if there are more."
+            )
 
     @property
     def n(self) -> int:
@@ -195,3 +199,20 @@ class Problem:
     def violation(self, labels: npt.NDArray[np.integer]) -> int:
         """Return how many hard statements of the hints a labeling breaks."""
         return self.program.violation(labels)
+
+
+def _read_rows(X: Any, kernel: str | Callable[..., Any]) -> Any:
+    """Check the rows; lists and data frames become arrays, sparse matrices CSR."""
+    X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"X must be two-dimensional, rows by features; got shape {X.shape}.")
+    if X.shape[0] == 0:
+        raise ValueError("the problem has 0 rows; at least one is needed.")
+    if not np.isfinite(X.data if sp.issparse(X) else X).all():
+        raise ValueError("X contains NaN or infinity; impute or drop those rows first.")
+    if isinstance(kernel, str) and kernel == "precomputed":
+        if sp.issparse(X):
+            raise ValueError("a precomputed kernel must be a dense matrix; use X.toarray().")
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(f"a precomputed kernel must be a square matrix, got {X.shape}.")
+    return X

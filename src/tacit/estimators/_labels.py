@@ -12,6 +12,8 @@ import numpy.typing as npt
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from tacit.hints import Hint
+
 __all__ = ["PartialLabels", "read_labels"]
 
 
@@ -23,7 +25,7 @@ class PartialLabels:
     names: npt.NDArray[Any]
 
 
-def read_labels(y: Any, classes: Any, hinted: list[Any], unlabeled: Any) -> PartialLabels:
+def read_labels(y: Any, classes: Any, hint: Hint | None, unlabeled: Any) -> PartialLabels:
     """Split y into labels and unknowns.
 
     None, NaN and "" are always unknown. What -1 means follows `unlabeled`:
@@ -41,8 +43,8 @@ def read_labels(y: Any, classes: Any, hinted: list[Any], unlabeled: Any) -> Part
         Labels as given.
     classes : sequence or None
         The estimator's `classes`.
-    hinted : list
-        Class names in the hints.
+    hint : Hint or None
+        What else is known; the class names in it and the width of its arrays matter.
     unlabeled : "auto", None or a label
         The estimator's parameter.
     """
@@ -52,7 +54,7 @@ def read_labels(y: Any, classes: Any, hinted: list[Any], unlabeled: Any) -> Part
     unknown = _missing(y)
     marked = _equals(y, -1 if isinstance(unlabeled, str) and unlabeled == "auto" else unlabeled)
     if isinstance(unlabeled, str) and unlabeled == "auto":
-        if marked.any() and not _minus_one_is_a_class(y[~unknown & ~marked], classes, hinted):
+        if marked.any() and not _minus_one_is_a_class(y[~unknown & ~marked], classes, hint):
             unknown |= marked
     elif unlabeled is not None:
         unknown |= marked
@@ -95,7 +97,7 @@ def _equals(y: npt.NDArray[Any], value: Any) -> npt.NDArray[np.bool_]:
     if value is None:
         return np.zeros(len(y), bool)
     if y.dtype == object:
-        return np.array([type(v) is not bool and v == value for v in y], bool)
+        return np.array([type(v) is not bool and not _is_missing(v) and v == value for v in y], bool)
     if y.dtype.kind in "US" or isinstance(value, str):
         return np.asarray(y.astype(str) == value) if isinstance(value, str) else _none(y)
     return np.asarray(y == value)
@@ -105,16 +107,18 @@ def _none(y: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return np.zeros(len(y), bool)
 
 
-def _minus_one_is_a_class(others: npt.NDArray[Any], classes: Any, hinted: list[Any]) -> bool:
+def _minus_one_is_a_class(others: npt.NDArray[Any], classes: Any, hint: Hint | None) -> bool:
     if classes is not None:
         return any(_number(c) and c == -1 for c in classes)
+    hinted = [] if hint is None else hint.names()
     if any(_number(c) and c == -1 for c in hinted):
         return True
     if len(others) == 0 or any(not (_number(v) and v == 1) for v in others):
         return False
-    if hinted or len(others) == 0:
+    if hint is not None:
         # Unknown rows with a single known class need hints to make sense: either reading may hold.
-        named = any(not (_number(c) and c == 1) for c in hinted)
+        # More classes than -1 and 1, by name or by the width of an array, decide it.
+        named = any(not (_number(c) and c == 1) for c in hinted) or (hint.width() or 0) > 2
         reading = "unknown" if named else "a class"
         warnings.warn(
             f"y holds only -1 and 1: -1 is read as {reading}. Say unlabeled=-1 if it means "

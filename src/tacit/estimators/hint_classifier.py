@@ -235,8 +235,7 @@ class HintClassifier(ClassifierMixin, BaseEstimator):
         found: list[Any] = []
         dtype: Any = None
         if y is not None:
-            hinted = [] if hints is None else hints.names()
-            labels = read_labels(y, self.classes, hinted, self.unlabeled)
+            labels = read_labels(y, self.classes, hints, self.unlabeled)
             if len(np.asarray(y)) != n:
                 raise ValueError(
                     f"Found input variables with inconsistent numbers of samples: X has {n} rows "

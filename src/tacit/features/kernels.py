@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -89,6 +91,8 @@ class Kernel:
             scale = np.abs(K).max(initial=0.0)
             if np.abs(K - K.T).max(initial=0.0) > 1e-8 * (1.0 + scale):
                 raise ValueError("the kernel matrix of the training rows is not symmetric.")
+        if not np.isfinite(K).all():
+            raise ValueError("the kernel matrix contains NaN or infinity; check the kernel.")
         return 0.5 * (K + K.T)
 
 
@@ -100,15 +104,15 @@ def _gamma(gamma: float | str, X: Any, weights: FloatArray | None) -> float:
             return 1.0 / X.shape[1]
         variance = _variance(X, np.ones(X.shape[0]) if weights is None else weights)
         return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
-    if not gamma > 0:
-        raise ValueError(f"gamma={gamma}; expected a positive number, 'scale' or 'auto'.")
+    if not (isinstance(gamma, Real) and 0 < gamma < np.inf):
+        raise ValueError(f"gamma={gamma!r}; expected a positive number, 'scale' or 'auto'.")
     return float(gamma)
 
 
 def _variance(X: Any, weights: FloatArray) -> float:
-    """Weighted variance of all entries."""
-    total = float(weights.sum()) * X.shape[1]
-    mean = float(weights @ np.ravel(X.sum(axis=1))) / total
+    """Weighted variance of all entries, the same to the last bit in any order of the rows."""
+    total = math.fsum(weights) * X.shape[1]
+    mean = math.fsum(weights * np.ravel(X.sum(axis=1))) / total
     if sp.issparse(X):
-        return float(weights @ np.ravel(X.multiply(X).sum(axis=1))) / total - mean**2
-    return float(weights @ ((X - mean) ** 2).sum(axis=1)) / total
+        return math.fsum(weights * np.ravel(X.multiply(X).sum(axis=1))) / total - mean**2
+    return math.fsum(weights * ((X - mean) ** 2).sum(axis=1)) / total

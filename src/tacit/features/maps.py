@@ -83,7 +83,9 @@ class NystroemMap(FeatureMap):
 
 @dataclass(frozen=True)
 class FourierMap(FeatureMap):
-    r"""Random Fourier features of the rbf kernel: :math:`D^{-1/2} [\cos \omega_j^\top x, \sin \omega_j^\top x]`.
+    r"""Random Fourier features of the rbf kernel.
+
+    .. math:: \phi(x) = D^{-1/2} [\cos \omega_j^\top x, \sin \omega_j^\top x]_{j = 1..D}
 
     With omega ~ N(0, 2 gamma I), inner products have the kernel as their mean.
     """

@@ -148,7 +148,7 @@ class MixedIntegerOracle(Oracle):
         return OracleResult(best.labels, best.value, proven, exact)
 
     def _repair_few(self, columns: FloatArray, column_cost: FloatArray) -> FloatArray | None:
-        """Best whole labels of the fractional components, the others kept; None if there are none."""
+        """Best whole labels of the fractional components, the others kept; None if none fit."""
         n_labels = self._relaxation.n_labels
         x = columns[:n_labels].reshape(-1, self.program.n_classes)
         fractional = np.abs(x - np.round(x)).max(axis=1) > INTEGRAL

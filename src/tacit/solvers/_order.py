@@ -1,9 +1,9 @@
 """A row order that depends on what the rows are, not on where they stand.
 
 Rows are sorted by a keyed 64-bit hash of their content (features, weight, and what the hints say of
-them). Everything random is drawn after that, and sums run in that order, so a shuffled data set gives
-the same answer to the last bit, and no order in the file (rows sorted by class, say) can leak
-through ties. Rows that agree in all of that are interchangeable.
+them). Everything random is drawn after that, and sums run in that order, so a shuffled data set
+gives the same answer to the last bit, and no order in the file (rows sorted by class, say) can
+leak through ties. Rows that agree in all of that are interchangeable.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CHUNK = 4_000_000  # entries hashed at a time
 def canonical_order(
     X: Any, program: LabelProgram, weights: npt.NDArray[np.float64], seed: int, square: bool
 ) -> npt.NDArray[np.intp]:
-    """Return the order; `square` says that X is a kernel matrix, whose columns move with its rows."""
+    """Return the order; `square`: X is a kernel matrix, whose columns move with its rows."""
     rng = np.random.default_rng(seed)
     keys = _content(X, rng, square) + _dense(weights[:, None], rng)
     for table in (program.allowed, program.unary):

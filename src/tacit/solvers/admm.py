@@ -26,7 +26,7 @@ STAGE = 12
 
 @dataclass(frozen=True)
 class Plan:
-    """How a run begins: ridge of the soft start (in units of K's mean diagonal), first rho, growth."""
+    """How a run begins: ridge of its soft start (times K's mean diagonal), first rho, growth."""
 
     ridge: float
     first: float

@@ -52,14 +52,15 @@ def alternate(
     Equation: (1) in 000, coordinate descent of section 1.1
     """
     rows = np.arange(len(labels))
-    for _ in range(MAX_SWEEPS):
+    for sweep in range(MAX_SWEEPS):
         end, status = polish(
             problem, space, labels, loop, run=run, tol=tol, max_iter=max_iter, start=start
         )
         table = problem.loss_.table(end.F) * problem.weights[:, None]
         here = float(table[rows, labels].sum()) + problem.program.value(labels)
         better = oracle.solve(table)
-        if loop.ended or better.value >= here - tol * (1.0 + abs(here)):
+        last = loop.ended or sweep == MAX_SWEEPS - 1  # `end` belongs to these labels
+        if last or better.value >= here - tol * (1.0 + abs(here)):
             break
         labels, start = better.labels, (end.F, end.dual)
     return Outcome(end, labels, status, run_objectives or (end.objective,))

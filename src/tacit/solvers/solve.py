@@ -23,9 +23,9 @@ __all__ = ["SOLVERS", "solve"]
 SolverType: TypeAlias = type[ADMM] | type[HardEM]
 SOLVERS: dict[str, SolverType] = {"admm": ADMM, "em": HardEM}
 
-# Inside a solver an integer repair this close to its bound is as good as the optimum: the descent
-# test decides whether it is used. The limit counts nodes: seconds would make answers irreproducible.
-STEP_GAP, STEP_NODES = 1e-3, 20
+# Inside a solver any whole labels near a fractional answer will do: the descent test decides whether
+# they are used. Their search is limited in nodes; seconds would make answers irreproducible.
+STEP_GAP, STEP_NODES = float("inf"), 5
 # Products of matrices this small gain nothing from threads and lose much on a busy machine.
 SMALL = 1000
 
@@ -73,6 +73,7 @@ def solve(
         With a smallest conflicting subset of the hints.
     """
     _check(solver, n_init, max_iter, tol, time_limit)
+    n_init = n_init if isinstance(n_init, str) else int(n_init)
     known = Hints([] if problem.hints is None else [problem.hints])
     require_feasible(problem.program, known, problem.codes)
     choice = select_oracle(problem.program)
@@ -122,8 +123,8 @@ def _check(solver: str, n_init: int | str, max_iter: int, tol: float, limit: flo
         raise ValueError(f"solver={solver!r} is not known; choose one of {', '.join(SOLVERS)}.")
     if n_init != "auto" and not (isinstance(n_init, int | np.integer) and n_init >= 1):
         raise ValueError(f"n_init={n_init!r}; expected a positive integer or 'auto'.")
-    if max_iter < 1:
-        raise ValueError(f"max_iter={max_iter}; expected at least 1.")
+    if not (isinstance(max_iter, int | np.integer) and max_iter >= 1):
+        raise ValueError(f"max_iter={max_iter!r}; expected an integer, at least 1.")
     if not tol > 0:
         raise ValueError(f"tol={tol}; expected a positive number.")
     if limit is not None and not limit > 0:
