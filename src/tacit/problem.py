@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -84,7 +83,7 @@ class Problem:
             value = getattr(self, name)
             if name == "nu" and value is None:
                 continue
-            if not (isinstance(value, Real) and np.isfinite(value) and value > 0):
+            if not (isinstance(value, int | float | np.number) and 0 < value < np.inf):
                 raise ValueError(f"{name}={value!r}; expected a positive number.")
         if not (isinstance(self.n_components, int | np.integer) and self.n_components >= 1):
             raise ValueError(f"n_components={self.n_components!r}; expected at least 1.")

@@ -97,7 +97,8 @@ def _equals(y: npt.NDArray[Any], value: Any) -> npt.NDArray[np.bool_]:
     if value is None:
         return np.zeros(len(y), bool)
     if y.dtype == object:
-        return np.array([type(v) is not bool and not _is_missing(v) and v == value for v in y], bool)
+        same = (type(v) is not bool and not _is_missing(v) and v == value for v in y)
+        return np.fromiter(same, bool, len(y))
     if y.dtype.kind in "US" or isinstance(value, str):
         return np.asarray(y.astype(str) == value) if isinstance(value, str) else _none(y)
     return np.asarray(y == value)
@@ -124,7 +125,7 @@ def _minus_one_is_a_class(others: npt.NDArray[Any], classes: Any, hint: Hint | N
             f"y holds only -1 and 1: -1 is read as {reading}. Say unlabeled=-1 if it means "
             "'unknown', or unlabeled=None if it is a class.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
         return not named
     return True

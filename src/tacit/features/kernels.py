@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -104,7 +103,7 @@ def _gamma(gamma: float | str, X: Any, weights: FloatArray | None) -> float:
             return 1.0 / X.shape[1]
         variance = _variance(X, np.ones(X.shape[0]) if weights is None else weights)
         return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
-    if not (isinstance(gamma, Real) and 0 < gamma < np.inf):
+    if not (isinstance(gamma, int | float | np.number) and 0 < gamma < np.inf):
         raise ValueError(f"gamma={gamma!r}; expected a positive number, 'scale' or 'auto'.")
     return float(gamma)
 

@@ -272,7 +272,7 @@ _NOT_SEMIDEFINITE = (
 
 
 def _require_semidefinite(d: FloatArray) -> None:
-    if len(d) and d[0] < -1e-6 * max(float(d[-1]), 1.0):
+    if len(d) and d[0] < -1e-6 * float(np.abs(d).max()):
         raise ValueError(_NOT_SEMIDEFINITE)
 
 
@@ -282,7 +282,9 @@ def _top_eigenvalue(product: Any, n: int) -> float:
     Power iteration would stop on a plateau: K near a multiple of I, or a start near an eigenvector.
     """
     v = np.random.default_rng(0).standard_normal(n)
-    basis, diagonal, beside = [v / np.linalg.norm(v)], [], []
+    basis = [v / np.linalg.norm(v)]
+    diagonal: list[float] = []
+    beside: list[float] = []
     while True:
         w = product(basis[-1])
         diagonal.append(float(basis[-1] @ w))

@@ -23,8 +23,8 @@ __all__ = ["SOLVERS", "solve"]
 SolverType: TypeAlias = type[ADMM] | type[HardEM]
 SOLVERS: dict[str, SolverType] = {"admm": ADMM, "em": HardEM}
 
-# Inside a solver any whole labels near a fractional answer will do: the descent test decides whether
-# they are used. Their search is limited in nodes; seconds would make answers irreproducible.
+# Inside a solver any whole labels near a fractional answer will do: the descent test decides
+# whether they are used. Their search is limited in nodes: seconds would not be reproducible.
 STEP_GAP, STEP_NODES = float("inf"), 5
 # Products of matrices this small gain nothing from threads and lose much on a busy machine.
 SMALL = 1000
