@@ -1,0 +1,191 @@
+"""Every solver: feasible, honest about its objective and bound, repeatable, blind to row order."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from tacit import InfeasibleHints, NotConverged, Problem, Status, hints, solve
+from tacit.datasets import make_batches, make_four_moons, make_links
+from tacit.losses import LOSSES
+from tacit.solvers import SOLVERS
+
+# Sums over the rows in another order, through several hundred iterations.
+SHUFFLED = 1e-9
+
+
+def counted(n=80, **model):
+    X, y = make_four_moons(n, "grid", random_state=0)
+    known = make_batches(y, 8, 10, 2, random_state=0)
+    return Problem(X, known, classes=range(4), **({"gamma": 4.0} | model)), y
+
+
+def linked(n=80, **model):
+    X, y = make_four_moons(n, "chain", random_state=0)
+    return Problem(X, make_links(y, random_state=0), **({"gamma": 8.0} | model)), y
+
+
+def tiny(loss, seed):
+    """Seven rows of three classes, few enough to try every labeling."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(7, 2)) + np.repeat([[2.0, 0.0], [-2.0, 1.0], [0.0, -2.0]], [3, 2, 2], 0)
+    known = hints.Count([range(7)], lower=2, upper=3) + hints.Not([1], [1])
+    known = known + hints.Labels([0, 3, 5], [0, 1, 2])
+    return Problem(X, known, loss=loss, gamma=0.5, classes=range(3))
+
+
+CASES = {
+    "counts": counted,
+    "links": linked,
+    "linear": lambda: counted(kernel="linear"),
+    "nystroem": lambda: counted(approximation="nystroem", n_components=40),
+    "softmax": lambda: counted(40, loss="softmax"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_answers_are_feasible_and_recomputed(solver, case):
+    problem, _ = CASES[case]()
+    answer = solve(problem, solver, random_state=0, n_init=2)
+    assert problem.violation(answer.labels) == 0
+    loss = problem.data_loss(answer.scores, answer.labels) + problem.program.value(answer.labels)
+    Phi = answer.features.rows(problem.X)
+    np.testing.assert_allclose(Phi @ answer.coef, answer.scores, atol=1e-8)
+    norm = np.vdot(answer.coef, answer.coef if answer.features.explicit else answer.scores)
+    assert answer.objective == pytest.approx(loss + problem.nu_ * norm, rel=1e-9)
+    if problem.approximation is None:
+        assert answer.objective == pytest.approx(
+            problem.objective(answer.coef, answer.labels), rel=1e-9
+        )
+    assert answer.fixed_bound <= answer.objective * (1 + 1e-12)
+    assert answer.status is Status.CONVERGED
+    assert answer.fixed_gap <= 1e-4
+    assert answer.n_iter == len(answer.history)
+    assert np.isfinite(answer.history.column("objective")).all()
+    again = solve(problem, solver, random_state=0, n_init=2)
+    assert np.array_equal(again.labels, answer.labels)
+    assert np.array_equal(again.coef, answer.coef)  # a seed repeats everything to the last bit
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_order_of_rows_does_not_matter(solver, case):
+    problem, _ = CASES[case]()
+    answer = solve(problem, solver, random_state=3, n_init=2)
+    order = np.random.default_rng(0).permutation(problem.n)
+    place = np.argsort(order)
+    moved = problem.hints.restrict(order, problem.n)  # nothing is left out, so nothing is lost
+    shuffled = replace(problem, X=problem.X[order], hints=moved)
+    other = solve(shuffled, solver, random_state=3, n_init=2)
+    assert np.array_equal(other.labels[place], answer.labels)
+    assert other.objective == pytest.approx(answer.objective, rel=SHUFFLED)
+    np.testing.assert_allclose(other.scores[place], answer.scores, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_rows_sorted_by_class_and_equal_rows_leak_nothing(solver):
+    """All rows are alike, so the order of the file is all that could tell the classes apart."""
+    y = np.repeat([0, 1], 20)
+    known = hints.Share(lower=0.5, upper=0.5)
+    agreement = []
+    for seed in range(6):
+        problem = Problem(np.ones((40, 1)), known, classes=range(2), kernel="linear")
+        labels = solve(problem, solver, random_state=seed, n_init=1).labels
+        agreement.append(np.mean(labels == y))
+    assert 0.3 < np.mean(agreement) < 0.7
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_threads_do_not_matter(solver):
+    problem, _ = counted(120)
+    with threadpool_limits(1):
+        one = solve(problem, solver, random_state=0, n_init=1)
+    with threadpool_limits(2):
+        two = solve(problem, solver, random_state=0, n_init=1)
+    assert np.array_equal(one.labels, two.labels)
+    assert two.objective == pytest.approx(one.objective, rel=SHUFFLED)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_tiny_problems_against_all_labelings(loss):
+    """No solver goes below the optimum; the annealed one nearly always reaches it."""
+    reached = 0
+    for seed in range(6):
+        problem, best = tiny(loss, seed), np.inf
+        labelings = (np.array(y) for y in itertools.product(range(3), repeat=7))
+        for labels in (y for y in labelings if problem.violation(y) == 0):
+            fixed = replace(problem, hints=hints.Labels(range(7), labels))
+            best = min(best, solve(fixed, random_state=0).objective)
+        objective = {s: solve(problem, s, random_state=0).objective for s in SOLVERS}
+        assert min(objective.values()) >= best * (1 - 1e-4)
+        reached += objective["admm"] <= best * (1 + 1e-3)
+    assert reached >= 5
+
+
+def test_admm_lowers_the_objective_and_finds_the_moons():
+    problem, y = linked()
+    answer = solve(problem, random_state=0)
+    assert np.mean(answer.labels != y) <= 0.03
+    em = solve(problem, "em", random_state=0)
+    assert answer.objective <= em.objective * (1 + 1e-6)
+
+
+def test_counts_alone_find_the_moons():
+    X, y = make_four_moons(200, "grid", random_state=1)
+    known = make_batches(y, 25, 12, 1, random_state=1)
+    answer = solve(Problem(X, known, gamma=8.0, classes=range(4)), random_state=1)
+    assert np.mean(answer.labels != y) <= 0.02
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_callback_stops_and_sees_every_iteration(solver):
+    problem, _ = counted()
+    seen = []
+
+    def stop_late(iteration):
+        seen.append(iteration)
+        return len(seen) == 7
+
+    answer = solve(problem, solver, random_state=0, callback=stop_late)
+    assert answer.status is Status.STOPPED
+    assert seen == answer.history.iterations[: len(seen)]
+    assert problem.violation(answer.labels) == 0
+    with pytest.raises(NotConverged, match="callback asked to stop"):
+        answer.raise_for_status()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_limits_are_reported_and_leave_an_answer(solver):
+    problem, _ = counted()
+    short = solve(problem, solver, random_state=0, time_limit=1e-6)
+    assert short.status is Status.TIME_LIMIT
+    assert problem.violation(short.labels) == 0
+    few = solve(problem, solver, random_state=0, max_iter=2, tol=1e-12)
+    assert few.status is Status.MAX_ITER
+    assert problem.violation(few.labels) == 0
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_contradictions_are_found_before_any_work(solver):
+    problem, _ = counted()
+    known = problem.hints + hints.Labels([0], 1) + hints.Not([0], 1)
+    with pytest.raises(InfeasibleHints, match=r"row 0 has label 1 but Not forbids it\."):
+        solve(Problem(problem.X, known, classes=range(4)), solver)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"solver": "amdm"}, "solver='amdm' is not known; choose one of admm, em"),
+        ({"n_init": 0}, "n_init=0; expected a positive integer or 'auto'"),
+        ({"max_iter": 0}, "max_iter=0; expected an integer, at least 1"),
+        ({"tol": 0}, "tol=0; expected a positive number"),
+        ({"time_limit": -1}, "time_limit=-1; expected a positive number"),
+    ],
+)
+def test_wrong_arguments(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        solve(counted()[0], **arguments)
