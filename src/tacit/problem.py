@@ -23,7 +23,7 @@ from tacit.hints.combine import Hints, infer_classes
 from tacit.linalg import ScoreSpace, feature_space, kernel_space
 from tacit.losses import Loss, get_loss
 
-__all__ = ["Problem"]
+__all__ = ["Problem", "require_finite"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -132,10 +132,16 @@ class Problem:
         if self.sample_weight is None:
             return np.ones(self.n)
         weights = np.asarray(self.sample_weight, np.float64)
-        if weights.shape != (self.n,) or not np.all(np.isfinite(weights) & (weights >= 0)):
+        if weights.shape != (self.n,):
             raise ValueError(
-                f"sample_weight must hold {self.n} finite numbers, none negative; got shape "
+                f"sample_weight must hold one number for each of {self.n} rows; got shape "
                 f"{weights.shape}."
+            )
+        bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+        if len(bad):
+            raise ValueError(
+                f"sample_weight[{bad[0]}] is {weights[bad[0]]:g}; weights must be finite and not "
+                "negative."
             )
         if not weights.any():
             raise ValueError("sample_weight is zero for every row; nothing is left to learn from.")
@@ -200,6 +206,21 @@ class Problem:
         return self.program.violation(labels)
 
 
+def require_finite(X: Any) -> None:
+    """Raise, naming the first entry that is NaN or infinite."""
+    if X.dtype.kind not in "fc":
+        return
+    bad = np.flatnonzero(~np.isfinite(X.data if sp.issparse(X) else X.ravel()))
+    if len(bad):
+        where = sp.coo_array(X).coords if sp.issparse(X) else np.unravel_index(bad, X.shape)
+        row, column = (int(c[bad[0]] if sp.issparse(X) else c[0]) for c in where)
+        what = "NaN" if np.isnan(X[row, column]) else "infinity"
+        raise ValueError(
+            f"X contains {what} (row {row}, column {column}; {len(bad)} such "
+            f"{'entry' if len(bad) == 1 else 'entries'} in all); impute or drop them first."
+        )
+
+
 def _read_rows(X: Any, kernel: str | Callable[..., Any]) -> Any:
     """Check the rows; lists and data frames become arrays, sparse matrices CSR."""
     X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
@@ -207,8 +228,7 @@ def _read_rows(X: Any, kernel: str | Callable[..., Any]) -> Any:
         raise ValueError(f"X must be two-dimensional, rows by features; got shape {X.shape}.")
     if X.shape[0] == 0:
         raise ValueError("the problem has 0 rows; at least one is needed.")
-    if not np.isfinite(X.data if sp.issparse(X) else X).all():
-        raise ValueError("X contains NaN or infinity; impute or drop those rows first.")
+    require_finite(X)
     if isinstance(kernel, str) and kernel == "precomputed":
         if sp.issparse(X):
             raise ValueError("a precomputed kernel must be a dense matrix; use X.toarray().")

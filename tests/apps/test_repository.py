@@ -285,6 +285,11 @@ def test_links_and_included_files_exist(page):
     assert [f for f in files if not f.exists() and f not in generated] == []
 
 
+@pytest.mark.parametrize("page", [p for p in PAGES if p.startswith("docs/add-a")])
+def test_walk_throughs_include_the_real_file(page):
+    assert re.findall(r'^--8<-- "src/tacit/\w+/\w+\.py"$', (ROOT / page).read_text(), re.M)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_source_files_that_pages_name_exist(page):
     """Architecture and walk-throughs name files below src/tacit; they must not drift."""

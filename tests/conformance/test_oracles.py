@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from checks.hints import CLASS_NAMES, cases, join, mixed_cases
 from checks.oracles import check_result
-from tacit import hints, oracles
+from tacit import HintClassifier, hints, oracles
 from tacit.exceptions import InfeasibleHints, NoOracle, NotConverged
 from tacit.hints import KINDS, Count, Hints, Labels
 from tacit.hints._program import LabelProgram
@@ -141,6 +141,24 @@ def test_check_agrees_and_names_a_smallest_conflict(family, data):
     assert not ok.all(axis=0).any(), "the conflict is satisfiable"
     for k in range(len(ok)):
         assert np.delete(ok, k, axis=0).all(axis=0).any(), "the conflict is not smallest"
+
+
+@pytest.mark.filterwarnings("ignore:no row can have the class:UserWarning")
+@pytest.mark.parametrize("family", list(FAMILIES))
+@some
+@given(data=st.data())
+def test_check_and_fit_agree(family, data):
+    shape = data.draw(shapes_up_to(1024).filter(lambda shape: len(shape[1]) > 1))
+    case = data.draw(mixed_cases(FAMILIES[family], shape, max_hints=5))
+    X = np.random.default_rng(0).normal(size=(case.n, 2))
+    clf = HintClassifier(case.classes, max_iter=30, n_init=1, random_state=0)
+    if not hints.check(case.hint, case.n, case.classes):
+        with pytest.raises(InfeasibleHints) as caught:
+            clf.fit(X, hints=case.hint)
+        assert caught.value.conflict
+        return
+    labels = clf.fit(X, hints=case.hint).solution_.labels
+    assert np.isfinite(case.value(labels[None])[0]), "the labels found break a hint"
 
 
 def allowed(piece, case, Y):

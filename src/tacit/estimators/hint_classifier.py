@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from tacit.hints import Hint, Hints, Labels
 from tacit.hints._classes import ClassCodes
 from tacit.hints.combine import infer_classes
 from tacit.losses import get_loss
-from tacit.problem import Problem
+from tacit.problem import Problem, require_finite
 from tacit.result import Solution, Status
 from tacit.solvers import solve
 from tacit.solvers.progress import progress
@@ -205,6 +206,7 @@ class HintClassifier(ClassifierMixin, BaseEstimator):
             approximation=self.approximation,
             n_components=self.n_components,
         )
+        _warn_of_empty_classes(problem)
         with progress(self.verbose > 0) as shown:
             self._take(
                 solve(
@@ -255,7 +257,15 @@ class HintClassifier(ClassifierMixin, BaseEstimator):
         return Hints(parts), codes
 
     def _rows(self, X: Any, reset: bool) -> Any:
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=np.float64,
+            ensure_all_finite=False,  # our own sentence says where
+            reset=reset,
+        )
+        require_finite(X)
         return sp.csr_array(X) if sp.issparse(X) else X
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
@@ -299,6 +309,19 @@ class HintClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.target_tags.required = False
         return tags
+
+
+def _warn_of_empty_classes(problem: Problem) -> None:
+    """Say which classes no row can have: nothing can be learned about them."""
+    nowhere = np.flatnonzero(~problem.program.mask.any(axis=0))
+    if len(nowhere):
+        names = ", ".join(repr(problem.codes[c]) for c in nowhere)
+        warnings.warn(
+            f"no row can have the class {names} by the labels and hints given, so nothing is "
+            "learned about it; leave it out of classes, or give rows that may have it.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _name_array(names: list[Any], dtype: Any) -> npt.NDArray[Any]:
