@@ -315,7 +315,7 @@ def _warn_of_empty_classes(problem: Problem) -> None:
     """Say which classes no row can have: nothing can be learned about them."""
     nowhere = np.flatnonzero(~problem.program.mask.any(axis=0))
     if len(nowhere):
-        names = ", ".join(repr(problem.codes[c]) for c in nowhere)
+        names = ", ".join(repr(problem.codes[int(c)]) for c in nowhere)
         warnings.warn(
             f"no row can have the class {names} by the labels and hints given, so nothing is "
             "learned about it; leave it out of classes, or give rows that may have it.",
