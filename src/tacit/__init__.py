@@ -1,18 +1,21 @@
 """tacit: learning from labels that were never stated, only known about."""
 
 from tacit import datasets, hints, losses, oracles
-from tacit.estimators import HintClassifier
+from tacit.estimators import HintClassifier, HintKMeans
 from tacit.exceptions import DamagedFile, InfeasibleHints, NoOracle, NotConverged, TacitError
 from tacit.persistence import load, save
-from tacit.problem import Problem
-from tacit.result import History, Iteration, Solution, Status
+from tacit.problem import ClusterProblem, Problem
+from tacit.result import Clustering, History, Iteration, Solution, Status
 from tacit.solvers import solve
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ClusterProblem",
+    "Clustering",
     "DamagedFile",
     "HintClassifier",
+    "HintKMeans",
     "History",
     "InfeasibleHints",
     "Iteration",

@@ -17,18 +17,19 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tacit.estimators import HintClassifier
+from tacit.backends import to_numpy
+from tacit.estimators import HintClassifier, HintKMeans
 from tacit.exceptions import DamagedFile
 from tacit.features import FeatureMap, FourierMap, Kernel, KernelMap, LinearMap, NystroemMap
 from tacit.hints._data import name_from_data, name_to_data
-from tacit.losses import LOSSES, Loss, get_loss
-from tacit.result import History, Iteration, Solution, Status
+from tacit.losses import LOSSES, Loss
+from tacit.result import Clustering, History, Iteration, Solution, Status
 
 __all__ = ["load", "save", "whole_file"]
 
@@ -40,8 +41,16 @@ MAPS: dict[str, type[FeatureMap]] = {
     "nystroem": NystroemMap,
     "fourier": FourierMap,
 }
-ARRAYS = ("labels", "coef", "scores")
-NUMBERS = ("objective", "fixed_bound", "n_iter", "oracle", "seed")
+Estimator: TypeAlias = HintClassifier | HintKMeans
+# Which estimators can be saved, and what their solvers return.
+ESTIMATORS: dict[str, tuple[type[Estimator], type[Solution]]] = {
+    "HintClassifier": (HintClassifier, Solution),
+    "HintKMeans": (HintKMeans, Clustering),
+}
+# Fields of a solution that lie in arrays of their own, and those that need words of their own; the
+# rest are numbers and text.
+ARRAYS = ("labels", "coef", "scores", "norms")
+TRANSLATED = ("status", "run_objectives", "history", "features")
 KEYS = frozenset(
     {
         "tacit_model",
@@ -74,26 +83,27 @@ DAMAGE = (
 Arrays = dict[str, npt.NDArray[Any]]
 
 
-def save(estimator: HintClassifier, path: str | Path) -> None:
+def save(estimator: Estimator, path: str | Path) -> None:
     """Write a fitted estimator to a file, whole or not at all.
 
     Parameters
     ----------
-    estimator : HintClassifier
+    estimator : HintClassifier or HintKMeans
         Fitted. Its parameters must be plain values: a kernel function, a callback or a random
         generator cannot be written without pickle.
     path : path
         Any name; ``.tacit`` by convention.
     """
-    if not isinstance(estimator, HintClassifier):
-        raise TypeError(f"only HintClassifier can be saved, got {type(estimator).__name__}.")
+    name = type(estimator).__name__
+    if type(estimator) not in (cls for cls, _ in ESTIMATORS.values()):
+        raise TypeError(f"only {' and '.join(ESTIMATORS)} can be saved, got {name}.")
     if not hasattr(estimator, "solution_"):
-        raise ValueError("this HintClassifier is not fitted yet; call fit before save.")
+        raise ValueError(f"this {name} is not fitted yet; call fit before save.")
     arrays: Arrays = {}
     manifest = {
         "tacit_model": VERSION,
-        "estimator": "HintClassifier",
-        "params": {k: _plain(k, v) for k, v in estimator.get_params(deep=False).items()},
+        "estimator": name,
+        "params": {k: _plain(k, v, arrays) for k, v in estimator.get_params(deep=False).items()},
         "classes": [name_to_data(v) for v in estimator.classes_],
         "classes_dtype": estimator.classes_.dtype.str if _typed(estimator.classes_) else "object",
         "n_features_in": estimator.n_features_in_,
@@ -103,7 +113,7 @@ def save(estimator: HintClassifier, path: str | Path) -> None:
     _write(Path(path), manifest, arrays)
 
 
-def load(path: str | Path) -> HintClassifier:
+def load(path: str | Path) -> Estimator:
     """Read an estimator that `save` wrote.
 
     Raises
@@ -145,8 +155,8 @@ def _typed(names: npt.NDArray[Any]) -> bool:
     return names.dtype != object
 
 
-def _plain(key: str, value: Any) -> Any:
-    """Return a parameter as JSON can hold it."""
+def _plain(key: str, value: Any, arrays: Arrays) -> Any:
+    """Return a parameter as JSON can hold it; centres to start from become an array."""
     if key == "classes" and value is not None:
         return [name_to_data(v) for v in value]
     if isinstance(value, Loss) and type(value) is LOSSES.get(value.name):
@@ -155,6 +165,9 @@ def _plain(key: str, value: Any) -> Any:
         value = value.item()
     if value is None or isinstance(value, str | int | float | bool):
         return value
+    if key == "init":
+        arrays[f"params.{key}"] = np.asarray(value, np.float64)
+        return {STORED: key}
     if key == "kernel":
         raise TypeError(
             "a kernel function cannot be saved without pickle; use a named kernel, or compute the "
@@ -167,22 +180,29 @@ def _plain(key: str, value: Any) -> Any:
     )
 
 
-def _feature_names(estimator: HintClassifier) -> list[str] | None:
+def _feature_names(estimator: Estimator) -> list[str] | None:
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else [str(v) for v in names]
 
 
 def _solution_to_data(solution: Solution, arrays: Arrays) -> dict[str, Any]:
-    for name in ARRAYS:
+    stored, plain = _fields(type(solution))
+    for name in stored:
         arrays[name] = getattr(solution, name)
     for item in fields(Iteration):
         arrays[f"history.{item.name}"] = solution.history.column(item.name)
-    data = {name: getattr(solution, name) for name in NUMBERS}
+    data = {name: getattr(solution, name) for name in plain}
     return data | {
         "status": solution.status.name,
         "run_objectives": list(solution.run_objectives),
         "features": _map_to_data(solution.features, arrays),
     }
+
+
+def _fields(cls: type[Solution]) -> tuple[list[str], list[str]]:
+    """Names of the fields that are arrays, and of those that are plain numbers and text."""
+    names = [item.name for item in fields(cls) if item.name not in TRANSLATED]
+    return [n for n in names if n in ARRAYS], [n for n in names if n not in ARRAYS]
 
 
 def _map_to_data(features: FeatureMap, arrays: Arrays) -> dict[str, Any]:
@@ -196,10 +216,10 @@ def _map_to_data(features: FeatureMap, arrays: Arrays) -> dict[str, Any]:
             for part in ("data", "indices", "indptr"):
                 arrays[f"features.{item.name}.{part}"] = getattr(value, part)
             data[item.name] = {"csr_shape": list(value.shape)}
-        elif value is None:
-            data[item.name] = None
+        elif value is None or isinstance(value, float):
+            data[item.name] = value
         else:
-            arrays[f"features.{item.name}"] = value
+            arrays[f"features.{item.name}"] = to_numpy(value)
             data[item.name] = STORED
     return data
 
@@ -273,14 +293,12 @@ def _array(blob: bytes, digest: str, path: Path, name: str) -> npt.NDArray[Any]:
         raise DamagedFile(f"{path}: the array {name!r} cannot be read: {error}.") from error
 
 
-def _restore(manifest: dict[str, Any], arrays: Arrays) -> HintClassifier:
-    if manifest["estimator"] != HintClassifier.__name__:
+def _restore(manifest: dict[str, Any], arrays: Arrays) -> Estimator:
+    if manifest["estimator"] not in ESTIMATORS:
         raise ValueError(f"the estimator is {manifest['estimator']!r}")
-    params = manifest["params"]
-    _exactly(params, HintClassifier._get_param_names(), "params")
-    if params.get("classes") is not None:
-        params["classes"] = [name_from_data(v) for v in params["classes"]]
-    estimator = HintClassifier(**params)
+    cls, kind = ESTIMATORS[manifest["estimator"]]
+    wanted: list[str] = []
+    estimator = cls(**_params(cls, manifest["params"], arrays, wanted))
     names = [name_from_data(v) for v in manifest["classes"]]
     estimator.classes_ = np.empty(len(names), object)
     estimator.classes_[:] = names
@@ -289,24 +307,43 @@ def _restore(manifest: dict[str, Any], arrays: Arrays) -> HintClassifier:
     estimator.n_features_in_ = manifest["n_features_in"]
     if manifest["feature_names_in"] is not None:
         estimator.feature_names_in_ = np.array(manifest["feature_names_in"], dtype=object)
-    estimator._take(_solution(manifest["solution"], arrays))
-    columns = get_loss(estimator.loss).n_columns(len(names))
-    if estimator.solution_.coef.shape[1] != columns:
+    solution = _solution(kind, manifest["solution"], arrays, wanted)
+    if solution.coef.shape[1] != (columns := estimator._columns()):
         raise ValueError(f"{len(names)} classes need {columns} columns of coef")
+    estimator._take(cast(Any, solution))
     return estimator
 
 
-def _solution(data: dict[str, Any], arrays: Arrays) -> Solution:
-    _exactly(data, (*NUMBERS, "status", "run_objectives", "features"), "the solution")
-    wanted = [*ARRAYS, *(f"history.{item.name}" for item in fields(Iteration))]
+def _params(
+    cls: type[Estimator], data: dict[str, Any], arrays: Arrays, wanted: list[str]
+) -> dict[str, Any]:
+    """Read the parameters; the names of their arrays are added to `wanted`."""
+    _exactly(data, cls._get_param_names(), f"the {cls.__name__}'s params")
+    params = dict(data)
+    if params["classes"] is not None:
+        params["classes"] = [name_from_data(v) for v in params["classes"]]
+    for key, value in data.items():
+        if value == {STORED: key}:
+            wanted.append(f"params.{key}")
+            params[key] = arrays[wanted[-1]]
+    return params
+
+
+def _solution(
+    kind: type[Solution], data: dict[str, Any], arrays: Arrays, wanted: list[str]
+) -> Solution:
+    """Read the solution; `wanted` names the arrays that are accounted for already."""
+    stored, plain = _fields(kind)
+    _exactly(data, (*plain, "status", "run_objectives", "features"), "the solution")
+    wanted = [*wanted, *stored, *(f"history.{item.name}" for item in fields(Iteration))]
     features = _map(data["features"], arrays, wanted)
     _exactly(arrays, wanted, "the file")
     columns = [arrays[f"history.{item.name}"].tolist() for item in fields(Iteration)]
     rows = zip(*columns, strict=True)
-    stored: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
-    return Solution(
-        **stored,
-        **{name: data[name] for name in NUMBERS},
+    parts: dict[str, Any] = {name: arrays[name] for name in stored}
+    return kind(
+        **parts,
+        **{name: data[name] for name in plain},
         status=Status[data["status"]],
         run_objectives=tuple(data["run_objectives"]),
         history=History([Iteration(*row) for row in rows]),
@@ -332,8 +369,8 @@ def _map(data: dict[str, Any], arrays: Arrays, wanted: list[str]) -> FeatureMap:
         elif stored == STORED:
             wanted.append(key)
             values[name] = arrays[key]
-        elif stored is None:
-            values[name] = None
+        elif stored is None or isinstance(stored, float):
+            values[name] = stored
         else:
             raise ValueError(f"{key} is {stored!r}")
     return cls(**values)

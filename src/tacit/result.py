@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tacit.exceptions import NotConverged
 
-__all__ = ["History", "Iteration", "Solution", "Status"]
+__all__ = ["Clustering", "History", "Iteration", "Solution", "Status"]
 
 
 class Status(Enum):
@@ -21,6 +21,7 @@ class Status(Enum):
     MAX_ITER = "max_iter was reached first; raise max_iter, or loosen tol."
     TIME_LIMIT = "The time limit was reached first; the best answer so far is returned."
     STOPPED = "The callback asked to stop; the best answer so far is returned."
+    UNPOLISHED = "The labels are found; the classifier was not polished, as asked (polish=False)."
 
 
 @dataclass(frozen=True)
@@ -32,19 +33,21 @@ class Iteration:
     run : int
         Which start or reheat, from 0.
     phase : str
-        "start", "reheat" or "polish".
+        "start", "reheat", "relax" or "polish".
     iteration : int
         From 0 within the run.
     objective : float
         J(y, alpha) at this iteration's labels and scores.
     primal, dual : float
-        Root mean square of K alpha - beta, and of rho times the change of K alpha.
+        Root mean square of the difference between the two copies that the phase makes agree
+        (K alpha and beta; of a relaxation, two of M), and of rho times the change of the first.
     rho : float
-        Penalty.
+        Penalty of that difference.
     changes : int
         Labels that differ from the iteration before.
     gap : float
-        Relative duality gap at fixed labels; NaN where it was not computed.
+        Duality gap of the convex problem that the phase solves, NaN where it was not computed: at
+        fixed labels relative to the objective; of a relaxation per unit of the rows' weight.
     seconds : float
         Since the solver started.
     """
@@ -94,6 +97,8 @@ class Solution:
         Scores of the training rows.
     objective : float
         J(labels, coef), recomputed from the problem.
+    hint_cost : float
+        S(labels), the part of the objective that the hints charge.
     fixed_bound : float
         Lower bound on J(labels, .) over all coefficients: a duality gap for these labels, not for
         other labelings.
@@ -117,6 +122,7 @@ class Solution:
     coef: npt.NDArray[np.floating]
     scores: npt.NDArray[np.floating]
     objective: float
+    hint_cost: float
     fixed_bound: float
     status: Status
     n_iter: int
@@ -128,10 +134,35 @@ class Solution:
 
     @property
     def fixed_gap(self) -> float:
-        """Relative duality gap at the returned labels."""
-        return (self.objective - self.fixed_bound) / max(abs(self.objective), 1e-12)
+        """Duality gap at the returned labels, relative to loss and regulariser."""
+        return (self.objective - self.fixed_bound) / max(self.objective - self.hint_cost, 1e-12)
 
     def raise_for_status(self) -> None:
         """Raise `NotConverged` unless the solver met its own stopping rule."""
         if self.status is not Status.CONVERGED:
             raise NotConverged(self.status.value)
+
+
+@dataclass(frozen=True)
+class Clustering(Solution):
+    """Answer of k-means: the model is one centre per class, best for the labels found.
+
+    `coef` are the centres as columns, in the coordinates of `features`, and `scores` the inner
+    products of rows and centres. The centres are optimal for the labels, so `fixed_bound` equals
+    the objective.
+
+    Attributes
+    ----------
+    norms : (C,) array
+        Squared norms of the centres: |phi(x) - m_c|^2 = k(x, x) - 2 (rows @ coef)_c + norms_c.
+    inertia : float
+        Weighted sum of squared distances: the objective without the costs of the hints.
+    """
+
+    norms: npt.NDArray[np.float64]
+    inertia: float
+
+    @property
+    def empty(self) -> npt.NDArray[np.bool_]:
+        """Which clusters have no row, (C,); their centres lie on a training row."""
+        return np.bincount(self.labels, minlength=len(self.norms)) == 0

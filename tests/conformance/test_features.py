@@ -12,6 +12,8 @@ from tacit.features import (
     LinearMap,
     NystroemMap,
     make_map,
+    paired_distances,
+    square_distances,
 )
 
 
@@ -142,7 +144,9 @@ def test_choice_of_map():
     assert make(X, "linear")[1].rows(X) is X
     assert type(make(X, approximation="nystroem")[1]) is NystroemMap
     assert type(make(X, approximation="fourier")[1]) is FourierMap
-    with pytest.raises(ValueError, match="approximation='nystrom'; expected None, 'nystroem'"):
+    with pytest.raises(
+        ValueError, match="approximation='nystrom'; expected None, 'lowrank', 'nystroem'"
+    ):
         make(X, approximation="nystrom")
     with pytest.raises(ValueError, match="'fourier' needs kernel='rbf', got 'poly'"):
         make(X, "poly", "fourier")
@@ -212,3 +216,39 @@ def test_maps_repeat_with_the_generator():
         a, b, c = (make(X, "rbf", approximation, 8, seed)[1].rows(X) for seed in (0, 0, 1))
         np.testing.assert_array_equal(a, b)
         assert not np.array_equal(a, c)
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("name", ["linear", "rbf", "poly", "callable"])
+def test_diagonal_of_a_kernel(name, sparse):
+    X = rows(150)
+    X = sp.csr_array(X) if sparse else X
+    kernel = Kernel(lambda A, B: (A @ B.T) ** 2 if not sparse else (A @ B.T).toarray() ** 2)
+    if name != "callable":
+        kernel = Kernel(name, 0.7, 2, 1.5)
+    np.testing.assert_allclose(kernel.diagonal(X), np.diag(kernel.gram(X)), rtol=1e-12)
+
+
+def test_a_precomputed_kernel_has_no_diagonal_of_new_rows():
+    with pytest.raises(ValueError, match=r"does not hold the new rows' own k\(x, x\)"):
+        Kernel("precomputed").diagonal(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_distances_by_subtraction(form):
+    X, Z = rows(40), rows(5, seed=1)
+    Z[:3] = X[:3] + np.array([0.0, 1e-9, 1e-4])[:, None]  # close ones keep their digits too
+    expected = ((X[:, None] - Z) ** 2).sum(axis=2)
+    D = square_distances(form(X), Z)
+    np.testing.assert_allclose(D, expected, rtol=1e-6)  # an offset rounds 1e-9 beside 1
+    labels = np.arange(40) % 5
+    paired = paired_distances(form(X), Z, labels)
+    np.testing.assert_allclose(paired, expected[np.arange(40), labels], rtol=1e-6)
+    assert paired[0] == 0.0
+
+
+def test_an_offset_of_all_dense_rows_costs_no_digits():
+    X, Z = np.round(rows(40), 3), np.round(rows(5, seed=1), 3)
+    shifted = square_distances(X + 2.0**30, Z + 2.0**30)
+    near = square_distances((X + 2.0**30) - 2.0**30, (Z + 2.0**30) - 2.0**30)
+    np.testing.assert_allclose(shifted, near, rtol=1e-9)

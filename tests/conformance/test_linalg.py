@@ -6,18 +6,39 @@ import scipy.sparse as sp
 
 from tacit.exceptions import NotConverged
 from tacit.linalg import (
-    CholeskySpace,
     EigenSpace,
+    GramSpace,
     IterativeSpace,
     LinearSpace,
+    LowRankSpace,
     WideSpace,
+    choose,
     feature_space,
     kernel_space,
-    spaces,
+    low_rank,
 )
+from tacit.linalg.base import top_eigenvalue
 from tacit.linalg.cg import conjugate_gradients
 
-KERNEL = [EigenSpace, CholeskySpace]
+
+def coarse(K, step=3):
+    """Low rank from every third column, plus diagonal."""
+    some, n = np.arange(0, len(K), step), len(K)
+    columns = K[:, some]
+    return low_rank(lambda rows: columns[rows], columns[some], np.trace(K) / n, n)
+
+
+def gram_space(K):
+    """Products with K, to rounding."""
+    return GramSpace(K, coarse(K), reduce=0.0, max_steps=200)
+
+
+def whole_rank(K):
+    """All columns as landmarks: the low rank is K."""
+    return coarse(K, 1)
+
+
+KERNEL = [EigenSpace, gram_space, whole_rank]
 FEATURES = [LinearSpace, WideSpace, IterativeSpace]
 RHO_NU = [(1.0, 0.5), (1e-3, 0.5), (50.0, 0.5), (1.0, 1e-3), (0.3, 20.0)]
 
@@ -108,14 +129,15 @@ def nearly_identity(n=400):
 )
 def test_top_eigenvalue_is_not_fooled(K):
     expected = np.linalg.eigvalsh(K)[-1]
-    assert CholeskySpace(K).top == pytest.approx(expected, rel=0.02)
+    assert top_eigenvalue(lambda v: K @ v, len(K), K) == pytest.approx(expected, rel=0.02)
     assert IterativeSpace(np.linalg.cholesky(K + 1e-14 * np.eye(len(K)))).top == pytest.approx(
         expected, rel=0.02
     )
 
 
 def test_top_eigenvalue_of_nothing_is_zero():
-    assert CholeskySpace(np.zeros((5, 5))).top == 0.0
+    zero = np.zeros((5, 5))
+    assert top_eigenvalue(lambda v: zero @ v, 5, zero) == 0.0
     F, alpha = EigenSpace(np.zeros((3, 3))).project(np.ones((3, 1)), 1.0, 0.5)
     np.testing.assert_allclose(F, 0.0)
     np.testing.assert_allclose(alpha, 1.0)
@@ -136,7 +158,7 @@ def test_negative_eigenvalues_are_refused(size):
     with pytest.raises(ValueError, match="not positive semidefinite; check the kernel"):
         EigenSpace(size * K)
     with pytest.raises(ValueError, match="not positive semidefinite; check the kernel"):
-        CholeskySpace(size * K).project(np.ones((8, 1)), 10.0, size * 1e-3)
+        whole_rank(size * K)
 
 
 def test_rounding_below_zero_is_not_refused():
@@ -145,19 +167,43 @@ def test_rounding_below_zero_is_not_refused():
 
 
 def test_choice_of_space(monkeypatch):
-    assert type(kernel_space(spd(5))) is EigenSpace
+    rng = np.random.default_rng(0)
+    assert type(kernel_space(spd(5), rng)) is EigenSpace
     assert type(feature_space(rows(9, 3))) is LinearSpace
     assert type(feature_space(rows(3, 9))) is WideSpace
-    monkeypatch.setattr(spaces, "EIGEN_LIMIT", 4)
-    monkeypatch.setattr(spaces, "GRAM_LIMIT", 4)
-    assert type(kernel_space(spd(5))) is CholeskySpace
+    monkeypatch.setattr(choose, "EIGEN_LIMIT", 4)
+    monkeypatch.setattr(choose, "GRAM_LIMIT", 4)
+    chosen = kernel_space(spd(5), rng)
+    assert type(chosen) is GramSpace
+    assert type(chosen.coarse) is LowRankSpace
     assert type(feature_space(rows(9, 3))) is LinearSpace
     assert type(feature_space(rows(5, 9))) is IterativeSpace
 
 
-def test_cg_says_when_it_does_not_converge():
-    A, b = spd(30), rows(30, 1)
-    x = conjugate_gradients(lambda v: A @ v, b, 0.0 * b, 1.0 / np.diag(A), 1e-8)
-    np.testing.assert_allclose(A @ x, b, atol=1e-6)
-    with pytest.raises(NotConverged, match="did not reach 1e-08 in 3 steps"):
-        conjugate_gradients(lambda v: A @ v, b, 0.0 * b, 1.0 / np.diag(A), 1e-8, max_iter=3)
+def test_cg_solves_and_says_how_far_it_came():
+    A, b = spd(30), rows(30, 2)
+
+    def run(**limits):
+        start = 0.0 * b
+        scale = 1.0 / (np.diag(A) + 0.5)
+        return conjugate_gradients(
+            lambda v: A @ v, 0.5, b, start, start, lambda v: scale[:, None] * v, **limits
+        )
+
+    x = run(reduce=0.0, max_steps=500)
+    np.testing.assert_allclose(x.x, np.linalg.solve(A + 0.5 * np.eye(30), b), rtol=1e-9)
+    np.testing.assert_allclose(x.product, A @ x.x, rtol=1e-9)
+    assert x.converged
+    some = run(reduce=0.1, max_steps=500)
+    left = np.linalg.norm(b - A @ some.x - 0.5 * some.x, axis=0)
+    assert (left <= 0.1 * np.linalg.norm(b, axis=0)).all()
+    assert 0 < some.steps < x.steps
+    few = run(reduce=0.0, max_steps=3)
+    assert (few.steps, few.converged) == (3, False)
+
+
+def test_an_iterative_space_says_when_it_does_not_converge(monkeypatch):
+    monkeypatch.setattr(IterativeSpace, "MAX_STEPS", 3)
+    space = IterativeSpace(np.linalg.cholesky(spd(30)))
+    with pytest.raises(NotConverged, match="did not reach 1e-12 in 3 steps"):
+        space.project(rows(30, 1), 1.0, 1e-3)

@@ -1,5 +1,33 @@
-"""Which array library an array belongs to."""
+"""Which array library an array belongs to, and what the array standard lacks."""
 
-from tacit.backends._namespace import Array, array_namespace, to_numpy
+from tacit.backends._linalg import (
+    NotPositiveDefinite,
+    cholesky,
+    cholesky_solve,
+    eigh,
+    solve_lower,
+)
+from tacit.backends._namespace import (
+    Array,
+    array_namespace,
+    as_like,
+    is_torch,
+    norm,
+    place,
+    to_numpy,
+)
 
-__all__ = ["Array", "array_namespace", "to_numpy"]
+__all__ = [
+    "Array",
+    "NotPositiveDefinite",
+    "array_namespace",
+    "as_like",
+    "cholesky",
+    "cholesky_solve",
+    "eigh",
+    "is_torch",
+    "norm",
+    "place",
+    "solve_lower",
+    "to_numpy",
+]

@@ -12,7 +12,7 @@ import typer
 from tacit.cli.failures import ExitCode, command, say
 from tacit.cli.output import name_of, print_json, writable, write_csv
 from tacit.cli.tables import Table, read_table, split_names
-from tacit.estimators import HintClassifier
+from tacit.estimators import HintClassifier, HintKMeans
 from tacit.losses import get_loss
 from tacit.persistence import load, whole_file
 
@@ -44,6 +44,8 @@ def predict(
     """Predict the classes of new rows; a model from CSV finds its columns by their names."""
     writable(output)
     fitted = load(model)
+    if proba and isinstance(fitted, HintKMeans):
+        raise ValueError("the model is clusters around centres, which give no probabilities.")
     if proba and not get_loss(fitted.loss).probabilistic:
         raise ValueError(
             f"the model's loss {fitted.loss!r} gives no probabilities; fit one with "
@@ -88,7 +90,7 @@ def _error(rows: Table, labels: list[Any]) -> dict[str, Any] | None:
 
 
 def _print_json(
-    fitted: HintClassifier,
+    fitted: HintClassifier | HintKMeans,
     labels: list[Any],
     chances: list[list[float]] | None,
     error: dict[str, Any] | None,

@@ -1,5 +1,6 @@
 """The scikit-learn surface."""
 
 from tacit.estimators.hint_classifier import HintClassifier
+from tacit.estimators.hint_kmeans import HintKMeans
 
-__all__ = ["HintClassifier"]
+__all__ = ["HintClassifier", "HintKMeans"]

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from tacit.hints import Hint
+from tacit.hints import Hint, Hints, Labels
 
-__all__ = ["PartialLabels", "read_labels"]
+__all__ = ["Known", "PartialLabels", "gather", "read_labels"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,48 @@ class PartialLabels:
 
     rows: npt.NDArray[np.intp]
     names: npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What y and the hints say together."""
+
+    hints: Hints
+    found: list[Any]
+    """Names of classes in y."""
+    dtype: Any
+    """Type of y, where it names classes."""
+
+
+def gather(y: Any, hint: Hint | None, n: int, classes: Any, unlabeled: Any) -> Known:
+    """Turn labels in y into one more hint, which holds as strictly as any.
+
+    Parameters
+    ----------
+    y : array of shape (n,) or None
+        Labels as given.
+    hint : Hint or None
+        What else is known.
+    n : int
+        Number of rows.
+    classes, unlabeled
+        The estimator's parameters.
+    """
+    if hint is not None and not isinstance(hint, Hint):
+        raise TypeError(f"hints must be made of tacit.hints, got {type(hint).__name__}.")
+    parts = [] if hint is None else [hint]
+    if y is None:
+        return Known(Hints(parts), [], None)
+    labels = read_labels(y, classes, hint, unlabeled)
+    if len(np.asarray(y)) != n:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n} rows "
+            f"but y has {len(np.asarray(y))}."
+        )
+    if not len(labels.rows):
+        return Known(Hints(parts), [], None)
+    parts = [*parts, Labels(labels.rows, labels.names)]
+    return Known(Hints(parts), list(set(labels.names.tolist())), labels.names.dtype)
 
 
 def read_labels(y: Any, classes: Any, hint: Hint | None, unlabeled: Any) -> PartialLabels:
@@ -125,7 +167,7 @@ def _minus_one_is_a_class(others: npt.NDArray[Any], classes: Any, hint: Hint | N
             f"y holds only -1 and 1: -1 is read as {reading}. Say unlabeled=-1 if it means "
             "'unknown', or unlabeled=None if it is a class.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=6,  # from gather, from _known, from fit
         )
         return not named
     return True

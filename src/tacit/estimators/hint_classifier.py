@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from tacit.estimators._labels import read_labels
-from tacit.hints import Hint, Hints, Labels
+from tacit.backends import place
+from tacit.estimators._base import HintEstimator, name_array, warn_of_empty_classes
+from tacit.estimators._labels import gather
+from tacit.features import score
+from tacit.hints import Hint, Hints
 from tacit.hints._classes import ClassCodes
 from tacit.hints.combine import infer_classes
 from tacit.losses import get_loss
-from tacit.problem import Problem, require_finite
-from tacit.result import Solution, Status
+from tacit.problem import Problem
+from tacit.result import Solution
 from tacit.solvers import solve
 from tacit.solvers.progress import progress
 
@@ -33,7 +35,7 @@ def _gives_probabilities(estimator: HintClassifier) -> bool:
     )
 
 
-class HintClassifier(ClassifierMixin, BaseEstimator):
+class HintClassifier(ClassifierMixin, HintEstimator):
     r"""A classifier learned from what is known about the labels.
 
     .. math:: \min_{y, f} \; \sum_i \ell(y_i, f(x_i)) + \frac{1}{2C} \|f\|^2 + S(y)
@@ -56,18 +58,31 @@ class HintClassifier(ClassifierMixin, BaseEstimator):
         Weight of the loss against the regulariser.
     nu : float, optional
         Weight of the regulariser, 1 / (2 C) by default.
-    approximation : {None, "nystroem", "fourier"}
-        Explicit features in place of the exact kernel.
+    approximation : {None, "lowrank", "nystroem", "fourier"}
+        "lowrank": the kernel matrix as low rank plus diagonal while learning and the exact kernel
+        for new rows. The others: explicit features in place of the kernel.
     n_components : int
-        Features of an approximation, at most.
-    solver : {"admm", "em"}
-        Discrete-continuous ADMM, or hard EM as a baseline.
+        Landmarks or features of an approximation, at most.
+    label_weight : float
+        Factor on the weight of rows whose label is known: how much they count against the others.
+    fit_intercept : bool
+        Add 1 to the kernel: an intercept, regularised like everything else.
+    solver : {"admm", "em", "sdp"}
+        Discrete-continuous ADMM, or a baseline: hard EM, or a rounded convex relaxation (for the
+        softmax loss and strict hints).
     n_init : int or "auto"
         Starts, of which the best by objective is kept.
     max_iter : int
         Iterations of one run.
     tol : float
         Relative duality gap of the classifier at the labels found.
+    polish : bool
+        Whether to fit the classifier to the labels found until that gap is reached. False is
+        faster and takes the classifier that the search for labels left.
+    dtype : {"float64", "float32"}
+        Precision of scores, kernel matrix and solves.
+    device : str, optional
+        Where to compute, as torch names it ("cpu", "cuda"); by default where X lies.
     unlabeled : "auto", None or a label
         What stands for "unknown" in y, beside None, NaN and "". By default -1 does, as in
         scikit-learn's semi-supervised estimators, unless it is a class: because `classes` or the
@@ -114,6 +129,8 @@ class HintClassifier(ClassifierMixin, BaseEstimator):
     Equation: (2) in 004
     """
 
+    solution_: Solution
+
     def __init__(
         self,
         classes: Any = None,
@@ -127,10 +144,15 @@ class HintClassifier(ClassifierMixin, BaseEstimator):
         nu: float | None = None,
         approximation: str | None = None,
         n_components: int = 500,
+        label_weight: float = 1.0,
+        fit_intercept: bool = False,
         solver: str = "admm",
         n_init: int | str = "auto",
         max_iter: int = 1000,
         tol: float = 1e-4,
+        polish: bool = True,
+        dtype: str = "float64",
+        device: str | None = None,
         unlabeled: Any = "auto",
         time_limit: float | None = None,
         random_state: Any = None,
@@ -147,10 +169,15 @@ class HintClassifier(ClassifierMixin, BaseEstimator):
         self.nu = nu
         self.approximation = approximation
         self.n_components = n_components
+        self.label_weight = label_weight
+        self.fit_intercept = fit_intercept
         self.solver = solver
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.polish = polish
+        self.dtype = dtype
+        self.device = device
         self.unlabeled = unlabeled
         self.time_limit = time_limit
         self.random_state = random_state
@@ -187,8 +214,6 @@ class HintClassifier(ClassifierMixin, BaseEstimator):
                 "HintClassifier requires y to be passed, but the target y is None and there are "
                 "no hints; give at least one of them."
             )
-        if hints is not None and not isinstance(hints, Hint):
-            raise TypeError(f"hints must be made of tacit.hints, got {type(hints).__name__}.")
         X = self._rows(X, reset=True)
         known, codes = self._known(y, hints, X.shape[0])
         problem = Problem(
@@ -205,8 +230,12 @@ class HintClassifier(ClassifierMixin, BaseEstimator):
             sample_weight=sample_weight,
             approximation=self.approximation,
             n_components=self.n_components,
+            label_weight=self.label_weight,
+            fit_intercept=self.fit_intercept,
+            dtype=self.dtype,
+            device=self.device,
         )
-        _warn_of_empty_classes(problem)
+        warn_of_empty_classes(problem)
         with progress(self.verbose > 0) as shown:
             self._take(
                 solve(
@@ -215,58 +244,29 @@ class HintClassifier(ClassifierMixin, BaseEstimator):
                     n_init=self.n_init,
                     max_iter=self.max_iter,
                     tol=self.tol,
+                    polish=self.polish,
                     random_state=self.random_state,
                     time_limit=self.time_limit,
-                    callback=(*shown, *(() if self.callback is None else (self.callback,))),
+                    callback=self._callbacks(shown),
                 )
             )
         return self
 
-    def _take(self, solution: Solution) -> None:
-        """Set the fitted attributes from a solver's answer."""
-        self.solution_ = solution
-        self.transduction_ = self.classes_[solution.labels]
-        self.objective_ = solution.objective
-        self.history_ = solution.history
-        self.n_iter_ = solution.n_iter
-        self.converged_ = solution.status is Status.CONVERGED
-
     def _known(self, y: Any, hints: Hint | None, n: int) -> tuple[Hints, ClassCodes]:
         """Labels in y as one more hint, and the classes."""
-        parts = [] if hints is None else [hints]
-        found: list[Any] = []
-        dtype: Any = None
-        if y is not None:
-            labels = read_labels(y, self.classes, hints, self.unlabeled)
-            if len(np.asarray(y)) != n:
-                raise ValueError(
-                    f"Found input variables with inconsistent numbers of samples: X has {n} rows "
-                    f"but y has {len(np.asarray(y))}."
-                )
-            if len(labels.rows):
-                parts = [*parts, Labels(labels.rows, labels.names)]
-                found, dtype = list(set(labels.names.tolist())), labels.names.dtype
-        codes = infer_classes(self.classes, found, Hints(parts))
+        known = gather(y, hints, n, self.classes, self.unlabeled)
+        codes = infer_classes(self.classes, known.found, known.hints)
         if len(codes) < 2:
             only = f"only one class, {codes[0]!r}" if len(codes) else "no class"
             raise ValueError(
                 f"y and the hints name {only}; a classifier needs at least two. "
                 "Give classes=[...] if there are more."
             )
-        self.classes_ = _name_array(codes.names, dtype)
-        return Hints(parts), codes
+        self.classes_ = name_array(codes.names, known.dtype)
+        return known.hints, codes
 
-    def _rows(self, X: Any, reset: bool) -> Any:
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=np.float64,
-            ensure_all_finite=False,  # our own sentence says where
-            reset=reset,
-        )
-        require_finite(X)
-        return sp.csr_array(X) if sp.issparse(X) else X
+    def _columns(self) -> int:
+        return get_loss(self.loss).n_columns(len(self.classes_))
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Scores of new rows: (N,) for two classes (positive: the second), else (N, C)."""
@@ -278,7 +278,9 @@ class HintClassifier(ClassifierMixin, BaseEstimator):
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         check_is_fitted(self)
         X = self._rows(X, reset=False)
-        return np.asarray(self.solution_.features.rows(X) @ self.solution_.coef)
+        if not sp.issparse(X):
+            X = place(X, self.device, self.dtype)
+        return score(self.solution_.features, X, self.solution_.coef)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Class names of new rows."""
@@ -291,46 +293,9 @@ class HintClassifier(ClassifierMixin, BaseEstimator):
         """Class probabilities of new rows, (N, C); for losses that give them."""
         return np.asarray(get_loss(self.loss).predict_proba(self._scores(X)))
 
-    def explain_oracle(self) -> str:
-        """Which solver made the discrete steps, and why not a cheaper one."""
-        check_is_fitted(self)
-        return self.solution_.oracle
-
     def plot_history(self, axes: Any = None) -> Any:
         """Draw objective, residuals, penalty and label changes; returns the matplotlib figure."""
         from tacit.plots import plot_history
 
         check_is_fitted(self)
         return plot_history(self.history_, axes)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.target_tags.required = False
-        return tags
-
-
-def _warn_of_empty_classes(problem: Problem) -> None:
-    """Say which classes no row can have: nothing can be learned about them."""
-    nowhere = np.flatnonzero(~problem.program.mask.any(axis=0))
-    if len(nowhere):
-        names = ", ".join(repr(problem.codes[int(c)]) for c in nowhere)
-        warnings.warn(
-            f"no row can have the class {names} by the labels and hints given, so nothing is "
-            "learned about it; leave it out of classes, or give rows that may have it.",
-            UserWarning,
-            stacklevel=3,
-        )
-
-
-def _name_array(names: list[Any], dtype: Any) -> npt.NDArray[Any]:
-    """Class names as an array; in y's own type where that holds them all."""
-    kinds = {type(v) for v in names}
-    if len(kinds) == 1 and kinds <= {int, float, str, bool}:
-        array = np.array(names)
-        same_kind = dtype is not None and dtype.kind == array.dtype.kind and dtype.kind in "if"
-        return array.astype(dtype) if same_kind else array
-    array = np.empty(len(names), object)
-    array[:] = names
-    return array

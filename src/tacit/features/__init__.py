@@ -1,5 +1,6 @@
 """Kernels and feature maps."""
 
+from tacit.features.distances import paired_distances, square_distances, square_norms
 from tacit.features.kernels import KERNELS, Kernel
 from tacit.features.maps import (
     FeatureMap,
@@ -8,6 +9,7 @@ from tacit.features.maps import (
     LinearMap,
     NystroemMap,
     make_map,
+    score,
 )
 
 __all__ = [
@@ -19,4 +21,8 @@ __all__ = [
     "LinearMap",
     "NystroemMap",
     "make_map",
+    "paired_distances",
+    "score",
+    "square_distances",
+    "square_norms",
 ]

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
+
+from tacit.backends import Array, array_namespace, is_torch
+from tacit.features.distances import square_norms
 
 __all__ = ["KERNELS", "Kernel"]
 
 FloatArray = npt.NDArray[np.float64]
+BLOCK = 64  # rows whose own kernel matrix is formed for its diagonal
 KERNELS = ("linear", "rbf", "poly", "precomputed")
+# Rows of a kernel matrix that are looked at together, so that checks take no memory to speak of.
+CHUNK = 512
 
 
 @dataclass(frozen=True)
@@ -23,7 +28,7 @@ class Kernel:
     r"""A kernel with its parameters fixed.
 
     rbf :math:`\exp(-\gamma |x - z|^2)`, poly :math:`(\gamma \langle x, z \rangle + c_0)^d`,
-    linear :math:`\langle x, z \rangle`.
+    linear :math:`\langle x, z \rangle`, each plus `shift`.
 
     Parameters
     ----------
@@ -31,12 +36,15 @@ class Kernel:
         A callable takes two arrays of rows and returns their kernel matrix.
     gamma, degree, coef0 : float, int, float
         Parameters of rbf and poly.
+    shift : float
+        Added to every entry: 1 is an intercept that is regularised like everything else.
     """
 
     name: str | Callable[..., Any]
     gamma: float = 1.0
     degree: int = 3
     coef0: float = 0.0
+    shift: float = 0.0
 
     @classmethod
     def read(
@@ -47,6 +55,7 @@ class Kernel:
         degree: int = 3,
         coef0: float = 0.0,
         weights: FloatArray | None = None,
+        shift: float = 0.0,
     ) -> Kernel:
         """Check the name and turn gamma's "scale" and "auto" into a number, as in `SVC`.
 
@@ -56,43 +65,116 @@ class Kernel:
             raise ValueError(
                 f"kernel={name!r} is not known; choose one of {', '.join(KERNELS)}, or a callable."
             )
-        return cls(name, _gamma(gamma, X, weights), degree, coef0)
+        return cls(name, _gamma(gamma, X, weights), degree, coef0, shift)
 
     @property
     def linear(self) -> bool:
         """Whether rows are their own features."""
         return self.name == "linear"
 
-    def __call__(self, X: Any, Z: Any) -> FloatArray:
-        """Kernel matrix between the rows of X and of Z, (len(X), len(Z))."""
+    def __call__(self, X: Any, Z: Any) -> Array:
+        """Kernel matrix between the rows of X and of Z, (len(X), len(Z)); a new array."""
         if self.name == "precomputed":
-            return np.asarray(X, np.float64)
+            return X + self.shift if self.shift else X
         if callable(self.name):
-            K = np.asarray(self.name(X, Z), np.float64)
-            if K.shape != (X.shape[0], Z.shape[0]):
-                raise ValueError(
-                    f"the kernel function returned shape {K.shape} for {X.shape[0]} and "
-                    f"{Z.shape[0]} rows; expected ({X.shape[0]}, {Z.shape[0]})."
-                )
-            return K
-        if self.name == "linear":
-            return np.asarray(linear_kernel(X, Z, dense_output=True))
-        if self.name == "poly":
-            return np.asarray(polynomial_kernel(X, Z, self.degree, self.gamma, self.coef0))
-        return np.asarray(rbf_kernel(X, Z, self.gamma))
+            K = self._by_hand(X, Z)
+        elif self.name == "rbf":
+            K = _rbf(X, Z, self.gamma)
+        else:
+            K = _inner(X, Z)
+            if self.name == "poly":
+                K *= self.gamma
+                K += self.coef0
+                K **= self.degree
+        if self.shift:
+            K += self.shift
+        return K
 
-    def gram(self, X: Any) -> FloatArray:
+    def _by_hand(self, X: Any, Z: Any) -> Array:
+        assert callable(self.name)
+        K = self.name(X, Z)
+        dtype = np.float64 if is_torch(X) or X.dtype.kind != "f" else X.dtype
+        K = K.to(X) if is_torch(X) else np.array(K, dtype)
+        if K.shape != (X.shape[0], Z.shape[0]):
+            raise ValueError(
+                f"the kernel function returned shape {K.shape} for {X.shape[0]} and "
+                f"{Z.shape[0]} rows; expected ({X.shape[0]}, {Z.shape[0]})."
+            )
+        return K
+
+    def diagonal(self, X: Any) -> Array:
+        """Kernel value of each row with itself, (N,), without the matrix around it."""
+        if self.name == "precomputed":
+            raise ValueError(
+                "a precomputed kernel between new rows and training rows does not hold the new "
+                "rows' own k(x, x), which distances need."
+            )
+        square = square_norms(X)
+        if self.name == "rbf":
+            return 0.0 * square + (1.0 + self.shift)
+        if self.name == "linear":
+            return square + self.shift
+        if self.name == "poly":
+            return (self.gamma * square + self.coef0) ** self.degree + self.shift
+        parts = [X[a : a + BLOCK] for a in range(0, X.shape[0], BLOCK)]
+        own = [array_namespace(B).linalg.diagonal(B) for B in (self(p, p) for p in parts)]
+        return array_namespace(square).concat([0.0 * square[:0], *own])
+
+    def gram(self, X: Any) -> Array:
         """Kernel matrix of the training rows, checked to be symmetric where it is the user's."""
         K = self(X, X)
         if self.name == "precomputed" or callable(self.name):
             if K.ndim != 2 or K.shape[0] != K.shape[1]:
                 raise ValueError(f"a precomputed kernel must be a square matrix, got {K.shape}.")
-            scale = np.abs(K).max(initial=0.0)
-            if np.abs(K - K.T).max(initial=0.0) > 1e-8 * (1.0 + scale):
-                raise ValueError("the kernel matrix of the training rows is not symmetric.")
-        if not np.isfinite(K).all():
+            K = _symmetric(K)
+        if not all(bool(array_namespace(part).all(_finite(part))) for _, part in _parts(K)):
             raise ValueError("the kernel matrix contains NaN or infinity; check the kernel.")
-        return 0.5 * (K + K.T)
+        return K
+
+
+def _parts(K: Array) -> Iterator[tuple[slice, Array]]:
+    for start in range(0, len(K), CHUNK):
+        rows = slice(start, start + CHUNK)
+        yield rows, K[rows]
+
+
+def _finite(K: Array) -> Array:
+    return array_namespace(K).isfinite(K)
+
+
+def _symmetric(K: Array) -> Array:
+    """Return K, or the mean with its transpose where they differ by rounding."""
+    xp = array_namespace(K)
+    apart = max((float(xp.max(xp.abs(p - K[:, rows].T))) for rows, p in _parts(K)), default=0.0)
+    if apart == 0.0:
+        return K
+    scale = max(float(xp.max(xp.abs(p))) for _, p in _parts(K))
+    if not apart <= max(1e-8, 4.0 * float(xp.finfo(K.dtype).eps)) * (1.0 + scale):
+        if math.isfinite(apart):
+            raise ValueError("the kernel matrix of the training rows is not symmetric.")
+        return K  # said to be not finite by the caller
+    return 0.5 * (K + K.T)
+
+
+def _inner(X: Any, Z: Any) -> Array:
+    """<x, z> of all rows, dense."""
+    K = X @ Z.T
+    return K.toarray() if sp.issparse(K) else K
+
+
+def _rbf(X: Any, Z: Any, gamma: float) -> Array:
+    """exp(-gamma |x - z|^2), in the memory of the inner products."""
+    K = _inner(X, Z)
+    own, other = gamma * square_norms(X), gamma * square_norms(Z)
+    for rows, part in _parts(K):
+        part *= 2.0 * gamma
+        part -= own[rows, None] + other[None, :]  # this sum first, so that K is symmetric
+    if X is Z:  # exactly, not up to rounding
+        K.reshape(-1)[:: len(K) + 1] = 0.0
+    if is_torch(K):
+        return K.clamp_(max=0.0).exp_()
+    np.minimum(K, 0.0, out=K)
+    return np.exp(K, out=K)
 
 
 def _gamma(gamma: float | str, X: Any, weights: FloatArray | None) -> float:
@@ -110,8 +192,19 @@ def _gamma(gamma: float | str, X: Any, weights: FloatArray | None) -> float:
 
 def _variance(X: Any, weights: FloatArray) -> float:
     """Weighted variance of all entries, the same to the last bit in any order of the rows."""
+    if is_torch(X):
+        w = X.new_tensor(weights).double()
+        total = float(w.sum()) * X.shape[1]
+        mean = float((w * X.double().sum(1)).sum()) / total
+        return float((w * X.double().square().sum(1)).sum()) / total - mean**2
     total = math.fsum(weights) * X.shape[1]
-    mean = math.fsum(weights * np.ravel(X.sum(axis=1))) / total
+    mean = math.fsum(weights * np.ravel(X.sum(axis=1, dtype=np.float64))) / total
     if sp.issparse(X):
         return math.fsum(weights * np.ravel(X.multiply(X).sum(axis=1))) / total - mean**2
-    return math.fsum(weights * ((X - mean) ** 2).sum(axis=1)) / total
+    return math.fsum(weights * _spread(X, mean)) / total
+
+
+def _spread(X: npt.NDArray[Any], mean: float) -> FloatArray:
+    """Sum of (x - mean)^2 over each row, a few rows at a time."""
+    parts = [((X[a : a + CHUNK] - mean) ** 2).sum(axis=1) for a in range(0, len(X), CHUNK)]
+    return np.concatenate([np.empty(0), *parts])

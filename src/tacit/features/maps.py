@@ -12,12 +12,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
+from tacit.backends import Array, array_namespace, as_like, eigh, is_torch, to_numpy
 from tacit.features.kernels import Kernel
 
-__all__ = ["FeatureMap", "FourierMap", "KernelMap", "LinearMap", "NystroemMap", "make_map"]
+__all__ = [
+    "FeatureMap",
+    "FourierMap",
+    "KernelMap",
+    "LinearMap",
+    "NystroemMap",
+    "make_map",
+    "score",
+]
 
-FloatArray = npt.NDArray[np.float64]
+# Kernel values between new rows and the basis that are held at a time.
+BLOCK = 20_000_000
 
 
 class FeatureMap(ABC):
@@ -33,12 +44,13 @@ class FeatureMap(ABC):
 
 @dataclass(frozen=True)
 class LinearMap(FeatureMap):
-    """Rows are their own features; sparse rows stay sparse."""
+    """Rows are their own features; sparse rows stay sparse. `shift` is the kernel's."""
 
+    shift: float = 0.0
     explicit: ClassVar[bool] = True
 
     def rows(self, X: Any) -> Any:  # noqa: D102
-        return X
+        return with_constant(X, self.shift)
 
 
 @dataclass(frozen=True)
@@ -49,7 +61,7 @@ class KernelMap(FeatureMap):
     basis: Any  # training rows; None for a precomputed kernel
     explicit: ClassVar[bool] = False
 
-    def rows(self, X: Any) -> FloatArray:  # noqa: D102
+    def rows(self, X: Any) -> Array:  # noqa: D102
         return self.kernel(X, self.basis)
 
 
@@ -63,7 +75,7 @@ class NystroemMap(FeatureMap):
 
     kernel: Kernel
     landmarks: Any
-    whiten: FloatArray  # (L, rank)
+    whiten: Array  # (L, rank)
     explicit: ClassVar[bool] = True
 
     @classmethod
@@ -72,12 +84,13 @@ class NystroemMap(FeatureMap):
     ) -> NystroemMap:
         """Draw landmarks among the rows."""
         count = min(n_components, X.shape[0])
-        landmarks = X[np.sort(rng.choice(X.shape[0], count, replace=False))]
-        d, U = np.linalg.eigh(kernel.gram(landmarks))
-        keep = d > d[-1] * count * np.finfo(np.float64).eps
-        return cls(kernel, landmarks, U[:, keep] / np.sqrt(d[keep]))
+        landmarks = X[as_like(np.sort(rng.choice(X.shape[0], count, replace=False)), X)]
+        d, U = eigh(kernel.gram(landmarks))
+        xp = array_namespace(d)
+        keep = d > d[-1] * count * float(xp.finfo(d.dtype).eps)
+        return cls(kernel, landmarks, U[:, keep] / xp.sqrt(d[keep]))
 
-    def rows(self, X: Any) -> FloatArray:  # noqa: D102
+    def rows(self, X: Any) -> Array:  # noqa: D102
         return self.kernel(X, self.landmarks) @ self.whiten
 
 
@@ -90,7 +103,8 @@ class FourierMap(FeatureMap):
     With omega ~ N(0, 2 gamma I), inner products have the kernel as their mean.
     """
 
-    frequencies: FloatArray  # (n_features, D)
+    frequencies: Array  # (n_features, D)
+    shift: float = 0.0
     explicit: ClassVar[bool] = True
 
     @classmethod
@@ -102,11 +116,26 @@ class FourierMap(FeatureMap):
                 "'nystroem' works for every kernel of rows."
             )
         pairs = max(n_components // 2, 1)
-        return cls(np.sqrt(2.0 * kernel.gamma) * rng.standard_normal((X.shape[1], pairs)))
+        drawn = np.sqrt(2.0 * kernel.gamma) * rng.standard_normal((X.shape[1], pairs))
+        return cls(as_like(drawn, X), kernel.shift)
 
-    def rows(self, X: Any) -> FloatArray:  # noqa: D102
+    def rows(self, X: Any) -> Array:  # noqa: D102
         phase = X @ self.frequencies
-        return np.concatenate([np.cos(phase), np.sin(phase)], axis=1) / np.sqrt(phase.shape[1])
+        xp = array_namespace(phase)
+        both = xp.concat([xp.cos(phase), xp.sin(phase)], axis=1)
+        return with_constant(both / phase.shape[1] ** 0.5, self.shift)
+
+
+def with_constant(X: Any, shift: float) -> Any:
+    """Features with one more, the root of the shift, where it is not zero."""
+    if not shift:
+        return X
+    root = shift**0.5
+    if sp.issparse(X):
+        return sp.csr_array(sp.hstack([X, np.full((X.shape[0], 1), root, X.dtype)]))
+    if is_torch(X):
+        return array_namespace(X).concat([X, X.new_full((len(X), 1), root)], axis=1)
+    return np.concatenate([X, np.full((len(X), 1), root, X.dtype)], axis=1)
 
 
 def make_map(
@@ -117,15 +146,30 @@ def make_map(
     rng: np.random.Generator,
 ) -> FeatureMap:
     """Choose the map: linear, exact kernel, or an approximation of it."""
-    if approximation is None:
-        if kernel.linear:
-            return LinearMap()
+    if approximation is None and kernel.linear:
+        return LinearMap(kernel.shift)
+    if approximation in {None, "lowrank"}:
         return KernelMap(kernel, None if kernel.name == "precomputed" else X)
     if approximation not in {"nystroem", "fourier"}:
         raise ValueError(
-            f"approximation={approximation!r}; expected None, 'nystroem' or 'fourier'."
+            f"approximation={approximation!r}; expected None, 'lowrank', 'nystroem' or 'fourier'."
         )
     if kernel.name == "precomputed":
-        raise ValueError("a precomputed kernel has no rows to approximate; use approximation=None.")
+        raise ValueError(
+            "a precomputed kernel has no rows to approximate; use approximation=None or 'lowrank'."
+        )
     fit = NystroemMap.fit if approximation == "nystroem" else FourierMap.fit
     return fit(kernel, X, n_components, rng)
+
+
+def score(features: FeatureMap, X: Any, coef: Any) -> npt.NDArray[Any]:
+    """Scores of new rows, (rows, P), a block at a time where they need the training rows."""
+    if features.explicit or not X.shape[0]:
+        phi = features.rows(X)
+        return to_numpy(phi @ as_like(coef, phi.data if sp.issparse(phi) else phi))
+    step = max(1, BLOCK // len(coef))
+    parts = []
+    for start in range(0, X.shape[0], step):
+        K = features.rows(X[start : start + step])
+        parts.append(to_numpy(K @ as_like(coef, K)))
+    return np.concatenate(parts)

@@ -129,6 +129,11 @@ class LabelProgram:
         return not (len(self.pairs) or len(self.counts) or self.n_linear)
 
     @property
+    def soft(self) -> bool:
+        """Whether labelings that satisfy all hints may differ in cost."""
+        return self.unary is not None or bool(len(self.pairs))
+
+    @property
     def n_linear(self) -> int:
         """Return the number of general linear rows."""
         return 0 if self.linear is None else int(self.linear.shape[0])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import highspy
 import numpy as np
 import numpy.typing as npt
 
@@ -42,6 +41,8 @@ class Model:
     """
 
     def __init__(self, columns: Columns, integer: bool) -> None:
+        import highspy  # here, because most programs never need it
+
         self.integer = integer
         self.width = len(columns.cap)
         self._h = highspy.Highs()
@@ -81,6 +82,8 @@ class Model:
         if self.integer:
             h.setOptionValue("mip_max_nodes", UNLIMITED if max_nodes is None else max_nodes)
         if start is not None:
+            import highspy
+
             solution = highspy.HighsSolution()
             solution.col_value = list(start)
             h.setSolution(solution)
@@ -88,6 +91,8 @@ class Model:
         return self._answer()
 
     def _answer(self) -> Answer:
+        import highspy
+
         h = self._h
         status = h.getModelStatus()
         kinds = highspy.HighsModelStatus
@@ -101,6 +106,8 @@ class Model:
 
 
 def _as_lp(columns: Columns, integer: bool) -> Any:
+    import highspy
+
     A = columns.A
     lp = highspy.HighsLp()
     lp.num_row_, lp.num_col_ = A.shape

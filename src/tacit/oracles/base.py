@@ -61,6 +61,8 @@ class Oracle(ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
     """What it accepts, in a few words, for tables."""
+    anywhere: ClassVar[bool] = False
+    """Whether `solve` takes costs of any array library where they lie; else numpy ones."""
 
     def __init__(self, program: LabelProgram) -> None:
         self.program = program

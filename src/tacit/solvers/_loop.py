@@ -53,6 +53,11 @@ class Loop:
     ended: Status | None = None
     """Set once the time is up or a callback asked to stop: no further run begins."""
 
+    @property
+    def late(self) -> bool:
+        """Whether the time is up."""
+        return self.time_limit is not None and time.monotonic() - self.started > self.time_limit
+
     def run(
         self,
         state: State,

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from tacit.backends import is_torch, to_numpy
 from tacit.hints._program import LabelProgram
 
-__all__ = ["canonical_order"]
+__all__ = ["canonical_order", "content_keys"]
 
 Keys = npt.NDArray[np.uint64]
 CHUNK = 4_000_000  # entries hashed at a time
@@ -34,6 +35,11 @@ def canonical_order(
     keys = _mix(keys)
     # Once more with what couples a row to others, for rows that are otherwise the same.
     return np.argsort(keys + _neighbours(program, keys, rng), kind="stable")
+
+
+def content_keys(X: Any, seed: int) -> Keys:
+    """One key per row, equal where the rows are; weights and hints do not enter."""
+    return _mix(_content(X, np.random.default_rng(seed), False))
 
 
 def _mix(x: Keys) -> Keys:
@@ -54,10 +60,10 @@ def _salt(count: int, rng: np.random.Generator) -> Keys:
 
 def _content(X: Any, rng: np.random.Generator, square: bool) -> Keys:
     if square:
-        diagonal = np.ascontiguousarray(np.diagonal(X))
+        diagonal = X.diagonal().clone() if is_torch(X) else np.ascontiguousarray(np.diagonal(X))
         return _dense(X, rng, same_salt=True) + _dense(diagonal[:, None], rng)
     if not sp.issparse(X):
-        return _dense(np.asarray(X), rng)
+        return _dense(X, rng)
     csr = sp.csr_array(X)
     csr.eliminate_zeros()
     entry = _mix(_bits(csr.data) ^ _salt(csr.shape[1], rng)[csr.indices])
@@ -65,16 +71,40 @@ def _content(X: Any, rng: np.random.Generator, square: bool) -> Keys:
     return np.asarray(total[csr.indptr[1:]] - total[csr.indptr[:-1]])
 
 
-def _dense(X: npt.NDArray[Any], rng: np.random.Generator, same_salt: bool = False) -> Keys:
+def _dense(X: Any, rng: np.random.Generator, same_salt: bool = False) -> Keys:
     salt = _salt(X.shape[1], rng)
     if same_salt:
         salt[:] = salt[:1]
+    if is_torch(X):
+        return _there(X, salt)
     keys = np.empty(len(X), np.uint64)
     step = max(1, CHUNK // max(X.shape[1], 1))
     for a in range(0, len(X), step):
         part = _bits(np.ascontiguousarray(X[a : a + step]))
         keys[a : a + step] = _mix(part ^ salt).sum(axis=1, dtype=np.uint64)
     return keys
+
+
+def _there(X: Any, salt: Keys) -> Keys:
+    """Do the same where a torch tensor lies, bit for bit: signed 64-bit numbers wrap alike."""
+    import torch
+
+    def shifted(x: Any, by: int) -> Any:
+        return (x >> by) & ((1 << (64 - by)) - 1)
+
+    def signed(constant: int) -> int:
+        return constant - 2**64
+
+    salts = torch.from_numpy(salt.view(np.int64)).to(X.device)
+    keys = []
+    step = max(1, CHUNK // max(X.shape[1], 1))
+    for a in range(0, len(X), step):
+        x = (X[a : a + step].double() + 0.0).view(torch.int64) ^ salts
+        x = x + signed(0x9E3779B97F4A7C15)
+        x = (x ^ shifted(x, 30)) * signed(0xBF58476D1CE4E5B9)
+        x = (x ^ shifted(x, 27)) * signed(0x94D049BB133111EB)
+        keys.append((x ^ shifted(x, 31)).sum(dim=1))
+    return to_numpy(torch.cat(keys)).view(np.uint64)
 
 
 def _neighbours(program: LabelProgram, keys: Keys, rng: np.random.Generator) -> Keys:

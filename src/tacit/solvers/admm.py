@@ -7,21 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tacit.linalg import ScoreSpace
+from tacit.backends import Array, as_like, to_numpy
+from tacit.linalg import GramSpace, LowRankSpace, ScoreSpace
 from tacit.oracles import Oracle
 from tacit.problem import Problem
+from tacit.result import Status
 from tacit.solvers._loop import Loop
 from tacit.solvers.alternate import Outcome, alternate
 from tacit.solvers.kernel_admm import TIE_NOISE, Anneal, State
-from tacit.solvers.schedules import Schedule, transition
+from tacit.solvers.polish import unpolished
+from tacit.solvers.schedules import Schedule, quick, transition
 from tacit.solvers.starts import soft_labels, start_from
 
 __all__ = ["ADMM"]
 
-FloatArray = npt.NDArray[np.float64]
-
-# Where each rho costs a factorisation, it is held for this many iterations.
-STAGE = 12
+# Iterations in the exact space after those in a coarse one.
+REFINE = 10
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ class ADMM:
         Iterations of one run.
     tol : float
         Relative duality gap at fixed labels.
+    polish : bool
+        Whether to reach it.
     """
 
     problem: Problem
@@ -79,6 +82,7 @@ class ADMM:
     n_init: int | str
     max_iter: int
     tol: float
+    polish: bool = True
 
     def solve(self) -> Outcome:
         """Run everything."""
@@ -90,9 +94,19 @@ class ADMM:
         while not self._enough(ends):
             end = self._start(len(ends), objectives)
             ends.append(end)
-        best = min(ends, key=lambda s: s.objective)
+        best = self._refine(min(ends, key=lambda s: s.objective), objectives)
         assert best.labels is not None
-        return self._finish(best.labels, (best.F, best.dual), len(objectives), tuple(objectives))
+        start = (best.F, best.dual)
+        labels = np.asarray(to_numpy(best.labels), np.int32)
+        if not self.polish:
+            left = unpolished(self.problem, self.space, labels, start)
+            status = self.loop.ended or Status.UNPOLISHED
+            return Outcome(left, labels, status, tuple(objectives))
+        return self._finish(labels, start, len(objectives), tuple(objectives))
+
+    @property
+    def _coarse(self) -> ScoreSpace:
+        return self.space.coarse
 
     @property
     def _counted(self) -> bool:
@@ -108,38 +122,47 @@ class ADMM:
             return len(ends) >= self.n_init
         if not self._counted:
             return True
-        reached = sorted(s.objective for s in ends)[:2]
-        agree = len(reached) == 2 and reached[1] - reached[0] <= AGREE * abs(reached[0])
-        return agree or len(ends) >= (MAX_STARTS if self.space.free_rho else 2)
+        first, *others = sorted(ends, key=lambda s: s.objective)
+        agree = bool(others) and others[0].objective - first.objective <= AGREE * first.fit
+        return agree or len(ends) >= MAX_STARTS
 
     def _start(self, number: int, objectives: list[float]) -> State:
         """One soft start, annealed, and reheated as long as that helps."""
         plan = MELT if self._counted and number > 0 else KEEP
         soft = soft_labels(self.problem, self.oracle, self.rng)
-        F, dual = start_from(self.problem, self.space, soft, plan.ridge)
-        first = plan.first * (self._transition if plan is MELT else self.problem.unit_weight)
-        best = self._anneal(State(F, dual), first, plan.growth, "start", objectives)
-        idle = reheats = 0 if self._counted and self.space.free_rho else MAX_REHEATS
+        F, dual = start_from(self.problem, self._coarse, soft, plan.ridge)
+        unit = self.problem.unit_weight
+        schedule = Schedule(plan.first * (self._transition if plan is MELT else unit), plan.growth)
+        if isinstance(self._coarse, LowRankSpace) and not self._counted:
+            schedule = quick(unit)
+        best = self._anneal(State(F, dual), schedule, "start", objectives)
+        idle = reheats = 0 if self._counted else MAX_REHEATS
         while reheats < MAX_REHEATS and idle < PATIENCE and not self.loop.ended:
             first = REHEAT * self._transition * float(np.exp(self.rng.uniform(-SPREAD, SPREAD)))
-            start = State(best.F, best.dual)
-            end = self._anneal(start, first, GROWTH_REHEAT, "reheat", objectives)
-            idle = 0 if end.objective < best.objective * (1.0 - IMPROVED) else idle + 1
+            again = Schedule(first, GROWTH_REHEAT)
+            end = self._anneal(State(best.F, best.dual), again, "reheat", objectives)
+            idle = 0 if end.objective < best.objective - IMPROVED * best.fit else idle + 1
             best = min(best, end, key=lambda s: s.objective)
             reheats += 1
         return best
 
     @property
     def _transition(self) -> float:
-        return transition(self.problem.nu_, self.space.top)
+        return transition(self.problem.nu_, self._coarse.top)
 
     def _anneal(
-        self, state: State, first: float, growth: float, phase: str, objectives: list[float]
+        self,
+        state: State,
+        schedule: Schedule,
+        phase: str,
+        objectives: list[float],
+        space: ScoreSpace | None = None,
     ) -> State:
-        schedule = Schedule(first, growth, 1 if self.space.free_rho else STAGE)
+        space = self._coarse if space is None else space
         shape = (self.problem.n, self.problem.program.n_classes)
-        noise = TIE_NOISE * self.problem.unit_weight * self.rng.standard_normal(shape)
-        anneal = Anneal(self.problem, self.space, self.oracle, schedule, noise, self._transition)
+        size = TIE_NOISE[self.problem.dtype] * self.problem.unit_weight
+        noise = as_like(size * self.rng.standard_normal(shape), space.like)
+        anneal = Anneal(self.problem, space, self.oracle, schedule, noise, self._transition)
         run = len(objectives)
         end, _ = self.loop.run(
             state, anneal.step, anneal.done, run=run, phase=phase, max_iter=self.max_iter
@@ -147,10 +170,21 @@ class ADMM:
         objectives.append(end.objective)
         return end
 
+    def _refine(self, best: State, objectives: list[float]) -> State:
+        """Take an answer of the coarse space to the exact one, a few iterations at its last rho."""
+        if not isinstance(self.space, GramSpace) or self.loop.ended:
+            return best
+        alpha = best.dual / (-2.0 * self.problem.nu_)
+        F = self.space.expand(alpha)[0]
+        self.space.begin(F, alpha)
+        schedule = Schedule(best.rho, values=(best.rho,) * REFINE)
+        start = State(F, best.dual, best.labels)
+        return self._anneal(start, schedule, "refine", objectives, self.space)
+
     def _finish(
         self,
         labels: npt.NDArray[np.int32],
-        start: tuple[FloatArray, FloatArray] | None,
+        start: tuple[Array, Array] | None,
         run: int,
         objectives: tuple[float, ...],
     ) -> Outcome:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from tacit.backends import Array, to_numpy
 from tacit.linalg import ScoreSpace
 from tacit.oracles import Oracle
 from tacit.problem import Problem
@@ -16,10 +17,10 @@ from tacit.solvers.polish import Polished, polish
 
 __all__ = ["Outcome", "alternate", "in_original_order"]
 
-FloatArray = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int32]
 
 MAX_SWEEPS = 100
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def alternate(
     run: int,
     tol: float,
     max_iter: int,
-    start: tuple[FloatArray, FloatArray] | None = None,
+    start: tuple[Array, Array] | None = None,
     run_objectives: tuple[float, ...] = (),
 ) -> Outcome:
     """Fit the classifier, then the labels, as long as that lowers J by more than `tol`.
@@ -56,22 +57,22 @@ def alternate(
         end, status = polish(
             problem, space, labels, loop, run=run, tol=tol, max_iter=max_iter, start=start
         )
-        table = problem.loss_.table(end.F) * problem.weights[:, None]
+        table = to_numpy(problem.loss_.table(end.F)) * problem.weights[:, None]
         here = float(table[rows, labels].sum()) + problem.program.value(labels)
         better = oracle.solve(table)
         last = loop.ended or sweep == MAX_SWEEPS - 1  # `end` belongs to these labels
-        if last or better.value >= here - tol * (1.0 + abs(here)):
+        # Relative to the fit alone: a constant in S(y) must not decide when to stop.
+        if last or better.value >= here - tol * max(end.objective - end.hint_cost, ROUNDING):
             break
         labels, start = better.labels, (end.F, end.dual)
     return Outcome(end, labels, status, run_objectives or (end.objective,))
 
 
-def in_original_order(outcome: Outcome, order: npt.NDArray[np.intp], explicit: bool) -> Outcome:
+def in_original_order(outcome: Outcome, back: npt.NDArray[np.intp], explicit: bool) -> Outcome:
     """Undo the canonical order: rows of scores and labels, and of alpha where it has rows."""
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
     end = outcome.polished
-    coef = end.coef if explicit else end.coef[back]
+    F, coef = to_numpy(end.F), to_numpy(end.coef)
+    coef = coef if explicit else coef[back]
     return replace(
-        outcome, polished=replace(end, F=end.F[back], coef=coef), labels=outcome.labels[back]
+        outcome, polished=replace(end, F=F[back], coef=coef), labels=outcome.labels[back]
     )

@@ -14,25 +14,22 @@ rho        ()       penalty                                     rho
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tacit.backends import Array, norm
 from tacit.linalg import ScoreSpace
 from tacit.oracles import Oracle
 from tacit.problem import Problem
+from tacit.solvers._descent import descend
 from tacit.solvers._loop import Measured
 from tacit.solvers.schedules import Schedule
 
 __all__ = ["Anneal", "State", "label_costs"]
 
-FloatArray = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.int32]
-
 # Ties are broken by noise far below any difference that means something, far above rounding.
-TIE_NOISE = 1e-8
+TIE_NOISE = {"float64": 1e-8, "float32": 1e-6}
 # Labels have settled when nothing changed for this long and the residuals are small,
 SETTLED, RESIDUAL = 15, 2e-3
 # or for this long whatever the residuals: a later polish closes them at fixed labels.
@@ -48,24 +45,31 @@ ACTIVE = 10.0
 class State:
     """Where an anneal stands."""
 
-    F: FloatArray
-    dual: FloatArray
+    F: Array
+    dual: Array
     # Updated every iteration
-    labels: Labels | None = None
-    coef: FloatArray | None = None
+    labels: Array | None = None
+    coef: Array | None = None
     iteration: int = 0
     unchanged: int = 0
     objective: float = np.inf
+    hint_cost: float = 0.0
+    rho: float = np.nan
+
+    @property
+    def fit(self) -> float:
+        """Loss and regulariser: the objective without S(y), of which a constant means nothing."""
+        return self.objective - self.hint_cost
 
 
-def label_costs(problem: Problem, V: FloatArray, rho: float) -> FloatArray:
+def label_costs(problem: Problem, V: Array, rho: float) -> Array:
     """Cost of every label: min over beta of w loss(c, beta) + rho/2 |beta - V|^2, (N, C).
 
     Notes
     -----
     Equation: (13) in 004, corrected: V = K alpha + dual / rho
     """
-    return np.asarray(rho * problem.loss_.envelope(V, problem.weights / rho))
+    return rho * problem.loss_.envelope(V, problem.weights_there / rho)
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ class Anneal:
     space: ScoreSpace
     oracle: Oracle
     schedule: Schedule
-    noise: FloatArray
+    noise: Array
     transition: float
 
     def step(self, state: State) -> tuple[State, Measured]:
@@ -103,46 +107,31 @@ class Anneal:
         problem, rho = self.problem, self.schedule.rho(state.iteration)
         V = state.F + state.dual / rho
         table = label_costs(problem, V, rho) + self.noise
-        labels, hint_cost = self._labels(table, state.labels)
-        beta = problem.loss_.prox(V, problem.weights / rho, labels)
+        labels, hint_cost = descend(self.oracle, table, state.labels)
+        beta = problem.loss_.prox(V, problem.weights_there / rho, labels)
         F, coef = self.space.project(beta - state.dual / rho, rho, problem.nu_)
         dual = state.dual + rho * (F - beta)
-        changes = len(labels) if state.labels is None else int(np.sum(labels != state.labels))
+        changes = len(labels) if state.labels is None else int((labels != state.labels).sum())
         objective = (
             problem.data_loss(F, labels) + problem.nu_ * self.space.regularizer(coef, F) + hint_cost
         )
         unchanged = state.unchanged + 1 if changes == 0 else 0
-        new = State(F, dual, labels, coef, state.iteration + 1, unchanged, objective)
+        new = State(
+            F, dual, labels, coef, state.iteration + 1, unchanged, objective, hint_cost, rho
+        )
         return new, Measured(objective, _rms(F - beta), rho * _rms(F - state.F), rho, changes)
-
-    def _labels(self, table: FloatArray, last: Labels | None) -> tuple[Labels, float]:
-        """Discrete step and S(y); an inexact answer must not be worse than the labels before.
-
-        Notes
-        -----
-        Equation: (16) in 004
-        """
-        result = self.oracle.solve(table)
-        labels, rows = result.labels, np.arange(len(table))
-        hint_cost = result.value - float(table[rows, labels].sum())
-        if not result.exact and last is not None:
-            last_cost = self.problem.program.value(last)
-            if float(table[rows, last].sum()) + last_cost <= result.value:
-                return last, last_cost
-        return labels, hint_cost
 
     def done(self, state: State, measured: Measured) -> bool:
         """Labels settled, residuals small, penalty past the transition; or penalty at its end."""
-        if measured.rho >= SHARP * self.problem.unit_weight:
+        if self.schedule.over(state.iteration) or measured.rho >= SHARP * self.problem.unit_weight:
             return True
-        if measured.rho < ACTIVE * self.transition or state.unchanged < SETTLED:
+        if self.schedule.values or state.unchanged < SETTLED:
+            return False
+        if measured.rho < ACTIVE * self.transition:
             return False
         small = max(measured.primal, measured.dual) < RESIDUAL
         return small or state.unchanged >= FROZEN
 
 
-def _rms(x: FloatArray) -> float:
-    return float(np.linalg.norm(x)) / float(np.sqrt(max(x.size, 1)))
-
-
-Step = Callable[[State], tuple[State, Measured]]
+def _rms(x: Array) -> float:
+    return norm(x) / float(np.sqrt(max(np.prod(x.shape), 1)))

@@ -50,7 +50,6 @@ MAX_RIDGES = 10  # tried on a singular matrix, each a hundred times the last
 HUGE = 1e6  # a step this much longer than the coefficients leads nowhere
 FLAT = 1e-12  # eigenvalues of I - J below this count as zero
 FIRM = 1e-8  # smallest ridge, in units of K, that may be divided by
-EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -91,6 +90,11 @@ class Newton:
     rho: float
 
     @property
+    def eps(self) -> float:
+        """Rounding of the space's numbers."""
+        return float(np.finfo(self.space.like.dtype).eps)
+
+    @property
     def m(self) -> float:
         """2 nu / rho."""
         return 2.0 * self.problem.nu_ / self.rho
@@ -117,11 +121,13 @@ class Newton:
     def _rounded(self, p: Point) -> bool:
         """Whether the residual is what rounding makes of the scores and of the sums in them."""
         sums = self.space.scale * np.sqrt(len(p.F)) * float(np.linalg.norm(p.alpha))
-        return p.size <= EPS * (8.0 * float(np.linalg.norm(p.V)) + sums)
+        return p.size <= self.eps * (8.0 * float(np.linalg.norm(p.V)) + sums)
 
     def _point(self, alpha: FloatArray, F: FloatArray, D: FloatArray | None) -> Point:
         V = F + D / self.rho if D is not None else F - self.m * alpha
-        u = np.asarray(self.problem.loss_.prox(V, self.problem.weights / self.rho, self.labels))
+        u = np.asarray(
+            self.problem.loss_.prox(V, self.problem.weights_there / self.rho, self.labels)
+        )
         return Point(alpha, F, V, u, self.m * alpha + (V - u))
 
     def _finish(self, alpha: FloatArray) -> Point:
@@ -172,7 +178,7 @@ class Newton:
 
     def _direction(self, p: Point, keep: float) -> FloatArray:
         """Solve ((I - J) K + m (J + keep (I - J))) step = -r; `keep` is 1 for a fixed D, else 0."""
-        loss, tau = self.problem.loss_, self.problem.weights / self.rho
+        loss, tau = self.problem.loss_, self.problem.weights_there / self.rho
         J = np.asarray(loss.prox_jacobian(p.V, tau, self.labels))
         if not isinstance(loss, MarginLoss):
             lam, Q = np.linalg.eigh(np.eye(J.shape[1]) - J)
@@ -205,7 +211,7 @@ class Newton:
             A = self.space.block(rows)
             if ways.shape[1] > 1:
                 A *= ways @ ways.T
-            return _solve_spd(A, ridge, b, len(rows) * EPS * scale)
+            return _solve_spd(A, ridge, b, len(rows) * self.eps * scale)
         Z = (X[:, :, None] * ways[:, None, :]).reshape(len(rows), -1)
         scaled = Z / ridge[:, None]
         inner = _solve_spd(Z.T @ scaled, np.ones(Z.shape[1]), scaled.T @ b, 0.0)
@@ -220,7 +226,7 @@ def _solve_spd(A: FloatArray, ridge: FloatArray, b: FloatArray, tiny: float) -> 
         try:
             factor = scipy.linalg.cho_factor(A, lower=True, check_finite=False)
         except scipy.linalg.LinAlgError:
-            tiny = 100.0 * max(tiny, EPS * float(diagonal.max()))
+            tiny = 100.0 * max(tiny, float(np.finfo(A.dtype).eps) * float(diagonal.max()))
             continue
         return np.asarray(scipy.linalg.cho_solve(factor, b, check_finite=False))
     return np.zeros_like(b)  # numbers that are not finite: no step at all

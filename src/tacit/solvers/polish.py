@@ -7,21 +7,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from tacit.backends import Array, as_like, is_torch, norm
 from tacit.linalg import ScoreSpace
 from tacit.problem import Problem
 from tacit.result import Status
 from tacit.solvers._loop import Loop, Measured
 from tacit.solvers.newton import Newton
 
-__all__ = ["FixedLabels", "Polished", "polish"]
+__all__ = ["FixedLabels", "Polished", "polish", "unpolished"]
 
-FloatArray = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int32]
 
 RELAX = 1.6  # over-relaxation: about a third fewer iterations on every problem measured
 BALANCE = 5.0  # residuals further apart than this move rho
 PATIENCE = 10  # iterations between looks at the gap and moves of rho
-PATIENCE_FIXED = 50  # the same where a new rho costs a factorisation
 # Newton finishes problems of up to this many scores, once the gap is below NEAR, or this LATE. It
 # is called again where that did not end at rounding and the gap has fallen by AGAIN.
 NEWTON_LIMIT, NEAR, LATE, AGAIN = 2500, 1e-2, 200, 0.1
@@ -30,24 +29,26 @@ ROUNDING = 1e-13  # objectives closer than this, in units of theirs and the weig
 
 @dataclass(frozen=True)
 class Polished:
-    """Best coefficients found for fixed labels, with the best dual bound."""
+    """Best coefficients found for fixed labels, with the best dual bound; both with S(y)."""
 
-    F: FloatArray
-    dual: FloatArray
-    coef: FloatArray
+    F: Array
+    dual: Array
+    coef: Array
     objective: float
     bound: float
     rho: float
     iteration: int
-    best: tuple[FloatArray, FloatArray] | None = None
+    hint_cost: float
+    """S(y), the same for all coefficients."""
+    best: tuple[Array, Array] | None = None
     """Scores and coefficients that reached `objective`."""
     tried: float = np.inf
     """Gap at which Newton was last called."""
 
     @property
     def gap(self) -> float:
-        """Relative duality gap."""
-        return (self.objective - self.bound) / max(abs(self.objective), 1e-12)
+        """Duality gap relative to loss and regulariser: what S(y) is does not matter."""
+        return (self.objective - self.bound) / max(self.objective - self.hint_cost, 1e-12)
 
 
 class FixedLabels:
@@ -63,32 +64,40 @@ class FixedLabels:
     Equation: (27) in 004
     """
 
-    def __init__(self, problem: Problem, space: ScoreSpace, labels: Labels, tol: float) -> None:
+    def __init__(self, problem: Problem, space: ScoreSpace, labels: Array, tol: float) -> None:
         self.problem, self.space, self.labels, self.tol = problem, space, labels, tol
         self.hint_cost = problem.program.value(labels)
-        self.patience = PATIENCE if space.free_rho else PATIENCE_FIXED
-        self.small = problem.n * problem.n_columns <= NEWTON_LIMIT
+        self.there = as_like(labels, space.like)
+        self.small = problem.n * problem.n_columns <= NEWTON_LIMIT and not is_torch(space.like)
 
     def step(self, s: Polished) -> tuple[Polished, Measured]:
         """Prox, projection, multiplier; now and then the gap and a new rho."""
         problem, rho = self.problem, s.rho
         V = s.F + s.dual / rho
-        beta = problem.loss_.prox(V, problem.weights / rho, self.labels)
+        beta = problem.loss_.prox(V, problem.weights_there / rho, self.there)
         mixed = RELAX * beta + (1.0 - RELAX) * s.F
         F, coef = self.space.project(mixed - s.dual / rho, rho, problem.nu_)
         dual = s.dual + rho * (F - mixed)
-        primal, change = float(np.linalg.norm(F - beta)), rho * float(np.linalg.norm(F - s.F))
-        objective = self._objective(F, coef)
+        primal, change = norm(F - beta), rho * norm(F - s.F)
+        objective = self.objective(F, coef)
         best = (F, coef) if objective <= s.objective or s.best is None else s.best
         lowest = min(objective, s.objective)
-        new = Polished(F, dual, coef, lowest, s.bound, rho, s.iteration + 1, best, s.tried)
-        if new.iteration % self.patience == 0:
-            bound = max(s.bound, self._bound(rho * (V - beta)))
+        new = replace(
+            s,
+            F=F,
+            dual=dual,
+            coef=coef,
+            objective=lowest,
+            iteration=s.iteration + 1,
+            best=best,
+        )
+        if new.iteration % PATIENCE == 0:
+            bound = max(s.bound, self.bound(rho * (V - beta)))
             new = replace(new, bound=bound, rho=self._balance(rho, primal, change))
         if self.small and self._near(new):
             new = self._finish(new)
             objective = new.objective
-        size = float(np.sqrt(F.size))
+        size = float(np.sqrt(np.prod(F.shape)))
         return new, Measured(objective, primal / size, change / size, rho, 0, new.gap)
 
     def _near(self, s: Polished) -> bool:
@@ -101,8 +110,9 @@ class FixedLabels:
         end = newton.solve(-s.dual / (2.0 * self.problem.nu_))
         F, coef = self.space.expand(end.alpha)
         slopes = s.rho * (end.V - end.u)
-        objective, bound = self._objective(F, coef), self._bound(slopes)
-        slack = ROUNDING * (abs(s.objective) + float(self.problem.weights.sum()))
+        objective, bound = self.objective(F, coef), self.bound(slopes)
+        size = abs(s.objective - s.hint_cost) + float(self.problem.weights.sum())
+        slack = ROUNDING * size
         if objective > s.objective + slack:
             return replace(s, bound=max(bound, s.bound), tried=s.gap)
         # No bound holds beyond what was reached.
@@ -118,53 +128,65 @@ class FixedLabels:
             tried=s.gap,
         )
 
-    def _objective(self, F: FloatArray, coef: FloatArray) -> float:
+    def objective(self, F: Array, coef: Array) -> float:
+        """J at these labels."""
         penalty = self.problem.nu_ * self.space.regularizer(coef, F)
         return self.problem.data_loss(F, self.labels) + penalty + self.hint_cost
 
-    def _bound(self, slopes: FloatArray) -> float:
+    def bound(self, slopes: Array) -> float:
+        """Lower bound on J at these labels from slopes of the loss, made feasible first."""
         problem = self.problem
-        weight = problem.weights
+        weight = problem.weights_there
         active = weight > 0
-        unit = slopes[active] / weight[active, None]
-        unit = problem.loss_.project_dual(unit, self.labels[active])
-        inside = np.zeros_like(slopes)
-        inside[active] = unit * weight[active, None]
-        conjugate = problem.loss_.conjugate(unit, self.labels[active])
-        fit = -float(np.dot(weight[active], conjugate))
+        unit = slopes[active] / weight[active][:, None]
+        unit = problem.loss_.project_dual(unit, self.there[active])
+        inside = 0.0 * slopes
+        inside[active] = unit * weight[active][:, None]
+        conjugate = problem.loss_.conjugate(unit, self.there[active])
+        fit = -float((weight[active] * conjugate).sum())
         return fit - self.space.dual_norm(inside) / (4.0 * problem.nu_) + self.hint_cost
 
     def _balance(self, rho: float, primal: float, change: float) -> float:
-        factor = 2.0 if self.space.free_rho else 4.0
         if primal > BALANCE * change:
-            return rho * factor
-        return rho / factor if change > BALANCE * primal else rho
+            return rho * 2.0
+        return rho / 2.0 if change > BALANCE * primal else rho
 
     def done(self, s: Polished, measured: Measured) -> bool:
         """Whether the gap is within tol."""
         return s.gap <= self.tol
 
 
+def unpolished(
+    problem: Problem, space: ScoreSpace, labels: Labels, start: tuple[Array, Array]
+) -> Polished:
+    """Classifier of given scores and multiplier as it is, with its objective and bound."""
+    fixed = FixedLabels(problem, space, labels, np.inf)
+    F, coef = space.expand(start[1] / (-2.0 * problem.nu_))
+    objective = fixed.objective(F, coef)
+    bound = min(fixed.bound(start[1]), objective)
+    return Polished(F, start[1], coef, objective, bound, np.nan, 0, fixed.hint_cost, (F, coef))
+
+
 def polish(
     problem: Problem,
     space: ScoreSpace,
-    labels: Labels,
+    labels: Array,
     loop: Loop,
     *,
     run: int,
     tol: float,
     max_iter: int,
-    start: tuple[FloatArray, FloatArray] | None = None,
-    rho: float | None = None,
+    start: tuple[Array, Array] | None = None,
 ) -> tuple[Polished, Status]:
     """Solve for fixed labels, warm from scores and multiplier if given."""
-    shape = (problem.n, problem.n_columns)
-    F, dual = start if start is not None else (np.zeros(shape), np.zeros(shape))
+    if start is None:
+        zero = as_like(np.zeros((problem.n, problem.n_columns)), space.like)
+        start = (zero, zero)
+    F, dual = start
     fixed = FixedLabels(problem, space, labels, tol)
-    if rho is None:
-        # Scores are of order one; this is where typical modes of K balance.
-        rho = 2.0 * problem.nu_ / max(space.scale, 1e-12)
-    first = Polished(F, dual, np.zeros_like(F), np.inf, -np.inf, rho, 0)
+    # Scores are of order one; this is where typical modes of K balance.
+    rho = 2.0 * problem.nu_ / max(space.scale, 1e-12)
+    first = Polished(F, dual, 0.0 * F, np.inf, -np.inf, rho, 0, fixed.hint_cost)
     last, status = loop.run(
         first, fixed.step, fixed.done, run=run, phase="polish", max_iter=max_iter
     )

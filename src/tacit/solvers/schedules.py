@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Schedule", "transition"]
+import numpy as np
+
+__all__ = ["Schedule", "quick", "transition"]
 
 
 def transition(nu: float, top: float) -> float:
@@ -14,16 +16,27 @@ def transition(nu: float, top: float) -> float:
 
 @dataclass(frozen=True)
 class Schedule:
-    """rho = first * growth^t, changed every `hold` iterations only, at most `last`.
-
-    Holding serves spaces where a new rho costs a new factorisation.
-    """
+    """rho = first * growth^t; or given values, after which an anneal ends."""
 
     first: float
-    growth: float
-    hold: int = 1
-    last: float = float("inf")
+    growth: float = 1.0
+    values: tuple[float, ...] = ()
 
     def rho(self, iteration: int) -> float:
         """Penalty of an iteration, counted from 0."""
-        return min(self.first * self.growth ** (iteration - iteration % self.hold), self.last)
+        if self.values:
+            return self.values[min(iteration, len(self.values) - 1)]
+        return float(self.first * self.growth**iteration)
+
+    def over(self, iteration: int) -> bool:
+        """Whether given values have all been used after so many iterations."""
+        return bool(self.values) and iteration >= len(self.values)
+
+
+def quick(unit: float) -> Schedule:
+    """Few iterations, for many rows that only their classifier couples: 1 to 2, then 5.
+
+    `unit` is the weight of a row.
+    """
+    values = (*np.geomspace(1.0, 2.0, 15), 5.0, 5.0, 5.0)
+    return Schedule(unit, values=tuple(float(unit * v) for v in values))

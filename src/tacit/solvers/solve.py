@@ -2,59 +2,96 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias, overload
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from tacit.hints.combine import Hints
-from tacit.oracles import require_feasible, select_oracle
-from tacit.oracles.linear_program import MixedIntegerOracle
-from tacit.problem import Problem
-from tacit.result import Solution
-from tacit.solvers._loop import Callback, Loop
-from tacit.solvers._order import canonical_order
+from tacit.features import FeatureMap
+from tacit.problem import ClusterProblem, Problem
+from tacit.result import Clustering, Solution
+from tacit.solvers._front import (
+    Callbacks,
+    Front,
+    RandomState,
+    check_options,
+    prepare,
+    quiet_threads,
+)
 from tacit.solvers.admm import ADMM
 from tacit.solvers.alternate import Outcome, in_original_order
 from tacit.solvers.hard_em import HardEM
+from tacit.solvers.kernel_kmeans import cluster
+from tacit.solvers.sdp import SDP
 
 __all__ = ["SOLVERS", "solve"]
 
-SolverType: TypeAlias = type[ADMM] | type[HardEM]
-SOLVERS: dict[str, SolverType] = {"admm": ADMM, "em": HardEM}
+SolverType: TypeAlias = type[ADMM] | type[HardEM] | type[SDP]
+SOLVERS: dict[str, SolverType] = {"admm": ADMM, "em": HardEM, "sdp": SDP}
 
-# Inside a solver any whole labels near a fractional answer will do: the descent test decides
-# whether they are used. Their search is limited in nodes: seconds would not be reproducible.
-STEP_GAP, STEP_NODES = float("inf"), 5
-# Products of matrices this small gain nothing from threads and lose much on a busy machine.
-SMALL = 1000
+CLUSTER_SOLVERS = ("kmeans",)
 
 
+@overload
 def solve(
     problem: Problem,
-    solver: str = "admm",
+    solver: str | None = None,
     *,
     n_init: int | str = "auto",
     max_iter: int = 1000,
     tol: float = 1e-4,
-    random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    polish: bool = True,
+    random_state: RandomState = None,
     time_limit: float | None = None,
-    callback: Callback | tuple[Callback, ...] | None = None,
+    callback: Callbacks = None,
+) -> Solution: ...
+
+
+@overload
+def solve(
+    problem: ClusterProblem,
+    solver: str | None = None,
+    *,
+    n_init: int | str = "auto",
+    max_iter: int = 1000,
+    tol: float = 1e-4,
+    polish: bool = True,
+    random_state: RandomState = None,
+    time_limit: float | None = None,
+    callback: Callbacks = None,
+) -> Clustering: ...
+
+
+def solve(
+    problem: Problem | ClusterProblem,
+    solver: str | None = None,
+    *,
+    n_init: int | str = "auto",
+    max_iter: int = 1000,
+    tol: float = 1e-4,
+    polish: bool = True,
+    random_state: RandomState = None,
+    time_limit: float | None = None,
+    callback: Callbacks = None,
 ) -> Solution:
-    """Learn labels and classifier together.
+    """Learn labels and model together.
 
     Parameters
     ----------
-    problem : Problem
-        Data, loss, regulariser and hints.
-    solver : {"admm", "em"}
-        Discrete-continuous ADMM, or the hard EM baseline.
+    problem : Problem or ClusterProblem
+        Data, model and hints.
+    solver : {"admm", "em", "sdp"}, or "kmeans" for a ClusterProblem
+        Discrete-continuous ADMM by default, or one of two baselines: hard EM; a convex relaxation,
+        rounded, for the softmax loss and strict hints. k-means for clusters.
     n_init : int or "auto"
-        Starts; the best by objective is kept.
+        Starts, or roundings of the relaxation; the best by objective is kept.
     max_iter : int
         Iterations of one run.
     tol : float
-        Relative duality gap at fixed labels.
+        Relative duality gap at fixed labels; for clusters, where that gap is zero, the relative
+        fall of the objective at which a run ends.
+    polish : bool
+        Fit the classifier to the labels found until its duality gap is within `tol`. False takes
+        what the last iteration left, for "admm": faster, with the gap it has.
     random_state : int, Generator, RandomState or None
         Seed of everything random.
     time_limit : float, optional
@@ -65,78 +102,62 @@ def solve(
     Returns
     -------
     Solution
-        In the order of the problem's rows.
+        In the order of the problem's rows; a `Clustering` for a ClusterProblem.
 
     Raises
     ------
     InfeasibleHints
         With a smallest conflicting subset of the hints.
     """
-    _check(solver, n_init, max_iter, tol, time_limit)
+    if isinstance(problem, ClusterProblem):
+        _known_solver(solver or "kmeans", CLUSTER_SOLVERS)
+        return cluster(
+            problem,
+            n_init=n_init,
+            max_iter=max_iter,
+            tol=tol,
+            random_state=random_state,
+            time_limit=time_limit,
+            callback=callback,
+        )
+    solver = solver or "admm"
+    _known_solver(solver, tuple(SOLVERS))
+    check_options(n_init, max_iter, tol, time_limit)
     n_init = n_init if isinstance(n_init, str) else int(n_init)
-    known = Hints([] if problem.hints is None else [problem.hints])
-    require_feasible(problem.program, known, problem.codes)
-    choice = select_oracle(problem.program)
-    seed = _seed(random_state)
-    square = problem.kernel == "precomputed"
-    order = canonical_order(problem.X, problem.program, problem.weights, seed, square)
-    ordered = problem.take(order)
-    rng = np.random.default_rng(seed)
+    front = prepare(problem, random_state, time_limit, callback)
+    ordered, loop = front.problem, front.loop
+    rng = np.random.default_rng(front.seed)
     features = ordered.feature_map(rng)
-    limits: dict[str, Any] = {}
-    if issubclass(choice.oracle, MixedIntegerOracle):
-        limits = {"gap": STEP_GAP, "max_nodes": STEP_NODES}
-    callbacks = callback if isinstance(callback, tuple) else (callback,) if callback else ()
-    loop = Loop(time_limit, callbacks)
-    oracle = choice.oracle(ordered.program, **limits)
-    with threadpool_limits(1 if problem.n <= SMALL else None, "blas"):
-        space = ordered.space(features)
-        outcome = SOLVERS[solver](ordered, space, oracle, loop, rng, n_init, max_iter, tol).solve()
-    outcome = in_original_order(outcome, order, features.explicit)
-    return _solution(problem, outcome, features, loop, choice.explain(), seed)
-
-
-def _solution(
-    problem: Problem, outcome: Outcome, features: Any, loop: Loop, oracle: str, seed: int
-) -> Solution:
-    end = outcome.polished
+    with quiet_threads(problem.n):
+        space = ordered.space(features, rng)
+        given = (ordered, space, front.oracle, loop, rng, n_init, max_iter, tol)
+        run = ADMM(*given, polish) if solver == "admm" else SOLVERS[solver](*given)
+        outcome = run.solve()
+    outcome = in_original_order(outcome, front.back, features.explicit)
     if not features.explicit and problem.kernel != "precomputed":
-        features = problem.feature_map(np.random.default_rng(seed))  # training rows as given
+        features = problem.feature_map(np.random.default_rng(front.seed))  # rows as given
+    return _solution(outcome, features, front)
+
+
+def _solution(outcome: Outcome, features: FeatureMap, front: Front[Problem]) -> Solution:
+    end, history = outcome.polished, front.loop.history
     return Solution(
         labels=outcome.labels,
         coef=end.coef,
         scores=end.F,
         objective=end.objective,
+        hint_cost=end.hint_cost,
         fixed_bound=end.bound,
         status=outcome.status,
-        n_iter=len(loop.history),
-        history=loop.history,
-        oracle=oracle,
+        n_iter=len(history),
+        history=history,
+        oracle=front.choice.explain(),
         run_objectives=outcome.run_objectives,
         features=features,
-        seed=seed,
+        seed=front.seed,
     )
 
 
-def _check(solver: str, n_init: int | str, max_iter: int, tol: float, limit: float | None) -> None:
-    if solver not in SOLVERS:
-        raise ValueError(f"solver={solver!r} is not known; choose one of {', '.join(SOLVERS)}.")
-    if n_init != "auto" and not (isinstance(n_init, int | np.integer) and n_init >= 1):
-        raise ValueError(f"n_init={n_init!r}; expected a positive integer or 'auto'.")
-    if not (isinstance(max_iter, int | np.integer) and max_iter >= 1):
-        raise ValueError(f"max_iter={max_iter!r}; expected an integer, at least 1.")
-    if not tol > 0:
-        raise ValueError(f"tol={tol}; expected a positive number.")
-    if limit is not None and not limit > 0:
-        raise ValueError(f"time_limit={limit}; expected a positive number of seconds.")
-
-
-def _seed(random_state: Any) -> int:
-    """One integer from which everything random follows."""
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**32))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    if random_state is None:
-        return int(np.random.default_rng().integers(2**32))
-    return int(random_state)
+def _known_solver(solver: str, names: tuple[str, ...]) -> None:
+    if solver not in names:
+        raise ValueError(f"solver={solver!r} is not known; choose one of {', '.join(names)}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tacit.backends import Array, as_like
 from tacit.linalg import ScoreSpace
 from tacit.oracles import Oracle
 from tacit.problem import Problem
@@ -35,7 +36,7 @@ def soft_labels(problem: Problem, oracle: Oracle, rng: np.random.Generator) -> F
 
 def start_from(
     problem: Problem, space: ScoreSpace, soft: FloatArray, ridge: float
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Array, Array]:
     """Scores and multiplier of the ridge regression on soft labels.
 
     The ridge is in units of the mean of K's diagonal; the multiplier is -2 nu alpha, as it is after
@@ -44,6 +45,7 @@ def start_from(
     target = 2.0 * soft - 1.0
     if problem.n_columns == 1:
         target = target[:, 1:]
+    target = as_like(target, space.like)
     rho = 2.0 * problem.nu_ / (ridge * max(space.scale, 1e-12))
     F, _ = space.project(target, rho, problem.nu_)
     return F, -rho * (target - F)

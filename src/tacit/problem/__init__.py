@@ -1,0 +1,7 @@
+"""Problems: data, model and hints; no algorithm."""
+
+from tacit.problem._classifier import Problem
+from tacit.problem._clusters import ClusterProblem, cluster_codes
+from tacit.problem._rows import HintedRows, require_finite
+
+__all__ = ["ClusterProblem", "HintedRows", "Problem", "cluster_codes", "require_finite"]

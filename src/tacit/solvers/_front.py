@@ -1,0 +1,118 @@
+"""What happens before any solver: hints checked, oracle chosen, rows put in canonical order."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+from tacit.oracles import Choice, Oracle, require_feasible, select_oracle
+from tacit.oracles.linear_program import MixedIntegerOracle
+from tacit.problem import HintedRows
+from tacit.solvers._loop import Callback, Loop
+from tacit.solvers._order import canonical_order
+
+__all__ = ["Callbacks", "Front", "RandomState", "check_options", "prepare", "quiet_threads"]
+
+P = TypeVar("P", bound=HintedRows)
+RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+Callbacks: TypeAlias = Callback | tuple[Callback, ...] | None
+
+# Inside a solver any whole labels near a fractional answer will do: the descent test decides
+# whether they are used. Their search is limited in nodes: seconds would not be reproducible.
+STEP_GAP, STEP_NODES = float("inf"), 5
+# Products of matrices this small gain nothing from threads and lose much on a busy machine.
+SMALL = 1000
+
+
+@dataclass(frozen=True)
+class Front(Generic[P]):
+    """What a solver works with.
+
+    Attributes
+    ----------
+    problem : HintedRows
+        Rows in canonical order.
+    order : (N,) array
+        Where the row in each canonical place came from.
+    oracle : Oracle
+        Discrete step for the rows in canonical order.
+    choice : Choice
+        Why this oracle.
+    loop : Loop
+        History, callbacks and time.
+    seed : int
+        Everything random comes from it.
+    """
+
+    problem: P
+    order: npt.NDArray[np.intp]
+    oracle: Oracle
+    choice: Choice
+    loop: Loop
+    seed: int
+
+    @property
+    def back(self) -> npt.NDArray[np.intp]:
+        """Index that puts rows in canonical order back into the user's."""
+        back = np.empty_like(self.order)
+        back[self.order] = np.arange(len(self.order))
+        return back
+
+
+def prepare(
+    problem: P, random_state: RandomState, time_limit: float | None, callback: Callbacks
+) -> Front[P]:
+    """Check that the hints can hold, choose the oracle, order the rows.
+
+    Raises
+    ------
+    InfeasibleHints
+        With a smallest conflicting subset of the hints.
+    """
+    require_feasible(problem.program, problem.known, problem.codes)
+    choice = select_oracle(problem.program)
+    seed = _seed(random_state)
+    square = problem.kernel == "precomputed"
+    order = canonical_order(problem.X, problem.program, problem.weights, seed, square)
+    ordered = problem.take(order)
+    limits: dict[str, Any] = {}
+    if issubclass(choice.oracle, MixedIntegerOracle):
+        limits = {"gap": STEP_GAP, "max_nodes": STEP_NODES}
+    callbacks = callback if isinstance(callback, tuple) else (callback,) if callback else ()
+    oracle = choice.oracle(ordered.program, **limits)
+    return Front(ordered, order, oracle, choice, Loop(time_limit, callbacks), seed)
+
+
+def quiet_threads(n: int) -> AbstractContextManager[Any]:
+    """Keep BLAS to one thread where there are few rows."""
+    return threadpool_limits(1 if n <= SMALL else None, "blas")
+
+
+def check_options(
+    n_init: int | str, max_iter: int, tol: float, limit: float | None, *, zero_tol: bool = False
+) -> None:
+    """Raise for options that no solver could follow."""
+    if n_init != "auto" and not (isinstance(n_init, int | np.integer) and n_init >= 1):
+        raise ValueError(f"n_init={n_init!r}; expected a positive integer or 'auto'.")
+    if not (isinstance(max_iter, int | np.integer) and max_iter >= 1):
+        raise ValueError(f"max_iter={max_iter!r}; expected an integer, at least 1.")
+    if not (tol > 0 or (zero_tol and tol == 0)):
+        raise ValueError(f"tol={tol}; expected a positive number{' or 0' if zero_tol else ''}.")
+    if limit is not None and not limit > 0:
+        raise ValueError(f"time_limit={limit}; expected a positive number of seconds.")
+
+
+def _seed(random_state: Any) -> int:
+    """One integer from which everything random follows."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**32))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**32))
+    return int(random_state)
