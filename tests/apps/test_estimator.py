@@ -251,7 +251,7 @@ def test_a_class_that_appears_nowhere_is_named():
         ({"C": 0.0}, "C=0.0; expected a positive number"),
         ({"nu": -1.0}, "nu=-1.0; expected a positive number"),
         ({"gamma": "wide"}, "gamma='wide'; expected a positive number, 'scale' or 'auto'"),
-        ({"approximation": "magic"}, "approximation='magic'; expected None, 'nystroem' or"),
+        ({"approximation": "magic"}, "approximation='magic'; expected None, 'lowrank', 'nystroem'"),
         ({"approximation": "fourier", "kernel": "poly"}, "approximation='fourier' needs"),
         ({"kernel": "precomputed"}, "square"),
     ],

@@ -41,7 +41,8 @@ def tiny(name, seed=0, **model):
 
 
 def relaxation(problem):
-    space = problem.space(problem.feature_map(np.random.default_rng(0)))
+    rng = np.random.default_rng(0)
+    space = problem.space(problem.feature_map(rng), rng)
     return Relaxation(problem, space, Equivalence.of(problem))
 
 
