@@ -2,7 +2,14 @@
 
 from tacit import datasets, hints, losses, oracles
 from tacit.estimators import HintClassifier, HintKMeans
-from tacit.exceptions import DamagedFile, InfeasibleHints, NoOracle, NotConverged, TacitError
+from tacit.exceptions import (
+    CollapseWarning,
+    DamagedFile,
+    InfeasibleHints,
+    NoOracle,
+    NotConverged,
+    TacitError,
+)
 from tacit.persistence import load, save
 from tacit.problem import ClusterProblem, Problem
 from tacit.result import Clustering, History, Iteration, Solution, Status
@@ -13,6 +20,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ClusterProblem",
     "Clustering",
+    "CollapseWarning",
     "DamagedFile",
     "HintClassifier",
     "HintKMeans",

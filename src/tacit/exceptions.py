@@ -8,7 +8,8 @@
     ├── NotConverged      raised only by ``Solution.raise_for_status``
     └── DamagedFile       a saved model or hints file that cannot be trusted
 
-Wrong arguments are ordinary ``ValueError`` or ``TypeError``.
+A model that fits its hints by a degenerate labeling gets a ``CollapseWarning``. Wrong arguments
+are ordinary ``ValueError`` or ``TypeError``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["DamagedFile", "InfeasibleHints", "NoOracle", "NotConverged", "TacitError"]
+__all__ = [
+    "CollapseWarning",
+    "DamagedFile",
+    "InfeasibleHints",
+    "NoOracle",
+    "NotConverged",
+    "TacitError",
+]
 
 
 class TacitError(Exception):
@@ -49,3 +57,7 @@ class NotConverged(TacitError, RuntimeError):
 
 class DamagedFile(TacitError, ValueError):
     """A file is truncated, altered, or not what its name says."""
+
+
+class CollapseWarning(UserWarning):
+    """One class took nearly all rows of others; says why, and what helps."""

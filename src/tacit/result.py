@@ -33,7 +33,7 @@ class Iteration:
     run : int
         Which start or reheat, from 0.
     phase : str
-        "start", "reheat", "relax" or "polish".
+        "start", "reheat", "release", "refine", "relax" or "polish".
     iteration : int
         From 0 within the run.
     objective : float
@@ -112,6 +112,8 @@ class Solution:
         Which oracle made the discrete steps, and why.
     run_objectives : tuple of float
         Objective that each run reached before the final polish.
+    collapse : str
+        Which classes others have swallowed, why, and what helps; empty where all is well.
     features : FeatureMap
         Turns new rows into the rows that `coef` applies to.
     seed : int
@@ -129,6 +131,7 @@ class Solution:
     history: History
     oracle: str
     run_objectives: tuple[float, ...]
+    collapse: str
     features: Any
     seed: int
 

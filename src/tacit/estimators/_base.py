@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tacit.backends import is_torch
+from tacit.exceptions import CollapseWarning
 from tacit.problem import HintedRows, require_finite
 from tacit.result import Status
 
@@ -55,6 +56,8 @@ class HintEstimator(BaseEstimator):
     def _take(self, solution: Any) -> None:
         """Set the fitted attributes from a solver's answer; `classes_` is there already."""
         self.solution_ = solution
+        if solution.collapse:
+            warnings.warn(solution.collapse, CollapseWarning, stacklevel=3)
         self.transduction_ = self.classes_[solution.labels]
         self.objective_ = solution.objective
         self.history_ = solution.history

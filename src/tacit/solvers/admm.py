@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from tacit.linalg import GramSpace, LowRankSpace, ScoreSpace
 from tacit.oracles import Oracle
 from tacit.problem import Problem
 from tacit.result import Status
+from tacit.solvers._balance import Balance
 from tacit.solvers._loop import Loop
 from tacit.solvers.alternate import Outcome, alternate
 from tacit.solvers.kernel_admm import TIE_NOISE, Anneal, State
@@ -21,6 +22,8 @@ from tacit.solvers.starts import soft_labels, start_from
 
 __all__ = ["ADMM"]
 
+# A balanced start is released from its bounds at a tenth of its last rho, in steps of a fifth.
+BACK, GROWTH_RELEASE = 0.1, 1.2
 # Iterations in the exact space after those in a coarse one.
 REFINE = 10
 
@@ -94,15 +97,34 @@ class ADMM:
         while not self._enough(ends):
             end = self._start(len(ends), objectives)
             ends.append(end)
-        best = self._refine(min(ends, key=lambda s: s.objective), objectives)
-        assert best.labels is not None
-        start = (best.F, best.dual)
-        labels = np.asarray(to_numpy(best.labels), np.int32)
-        if not self.polish:
+        held = np.inf if self._counted else self._hold(ends, objectives)
+        best = self._refine(_lowest(ends), objectives)
+        start, labels = (best.F, best.dual), _labels(best)
+        if self.polish:
+            outcome = self._finish(labels, start, len(objectives), tuple(objectives))
+        else:
             left = unpolished(self.problem, self.space, labels, start)
             status = self.loop.ended or Status.UNPOLISHED
-            return Outcome(left, labels, status, tuple(objectives))
-        return self._finish(labels, start, len(objectives), tuple(objectives))
+            outcome = Outcome(left, labels, status, tuple(objectives))
+        if self._counted:
+            return outcome
+        balance = Balance(self.problem.program)
+        told = balance.report(outcome.labels, self.problem.codes, best.objective, held)
+        return replace(outcome, collapse=told)
+
+    def _hold(self, ends: list[State], objectives: list[float]) -> float:
+        """Where the best answer is lopsided, as many balanced starts; the least of them, or inf."""
+        balance = Balance(self.problem.program)
+        if self.loop.ended or not balance.lopsided(_labels(_lowest(ends))):
+            return np.inf
+        oracle = balance.oracle()
+        if oracle is None:
+            return np.inf
+        bounded = replace(self, oracle=oracle)
+        held = _lowest([bounded._start(number, objectives) for number in range(len(ends))])
+        again = Schedule(BACK * held.rho, GROWTH_RELEASE)
+        ends += [held, self._anneal(State(held.F, held.dual), again, "release", objectives)]
+        return held.objective
 
     @property
     def _coarse(self) -> ScoreSpace:
@@ -111,7 +133,7 @@ class ADMM:
     @property
     def _counted(self) -> bool:
         """Whether hints bound how many rows have a class, so that low objectives mean something."""
-        program = self.problem.program
+        program = self.oracle.program
         return bool(len(program.counts) or program.n_linear)
 
     def _enough(self, ends: list[State]) -> bool:
@@ -129,7 +151,7 @@ class ADMM:
     def _start(self, number: int, objectives: list[float]) -> State:
         """One soft start, annealed, and reheated as long as that helps."""
         plan = MELT if self._counted and number > 0 else KEEP
-        soft = soft_labels(self.problem, self.oracle, self.rng)
+        soft = soft_labels(self.problem, self.oracle, self.rng, sampled=number > 0)
         F, dual = start_from(self.problem, self._coarse, soft, plan.ridge)
         unit = self.problem.unit_weight
         schedule = Schedule(plan.first * (self._transition if plan is MELT else unit), plan.growth)
@@ -142,7 +164,7 @@ class ADMM:
             again = Schedule(first, GROWTH_REHEAT)
             end = self._anneal(State(best.F, best.dual), again, "reheat", objectives)
             idle = 0 if end.objective < best.objective - IMPROVED * best.fit else idle + 1
-            best = min(best, end, key=lambda s: s.objective)
+            best = _lowest([best, end])
             reheats += 1
         return best
 
@@ -201,3 +223,11 @@ class ADMM:
             max_iter=self.max_iter,
             run_objectives=objectives,
         )
+
+
+def _lowest(ends: list[State]) -> State:
+    return min(ends, key=lambda s: s.objective)
+
+
+def _labels(state: State) -> npt.NDArray[np.int32]:
+    return np.asarray(to_numpy(state.labels), np.int32)

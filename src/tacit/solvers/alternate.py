@@ -31,6 +31,7 @@ class Outcome:
     labels: Labels
     status: Status
     run_objectives: tuple[float, ...]
+    collapse: str = ""
 
 
 def alternate(

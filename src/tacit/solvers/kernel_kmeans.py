@@ -215,6 +215,7 @@ def cluster(
         history=front.loop.history,
         oracle=front.choice.explain(),
         run_objectives=reached,
+        collapse="",
         features=features,
         seed=front.seed,
         norms=norms,

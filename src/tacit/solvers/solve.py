@@ -153,6 +153,7 @@ def _solution(outcome: Outcome, features: FeatureMap, front: Front[Problem]) -> 
         history=history,
         oracle=front.choice.explain(),
         run_objectives=outcome.run_objectives,
+        collapse=outcome.collapse,
         features=features,
         seed=front.seed,
     )

@@ -19,13 +19,16 @@ FloatArray = npt.NDArray[np.float64]
 SAMPLES = 30
 
 
-def soft_labels(problem: Problem, oracle: Oracle, rng: np.random.Generator) -> FloatArray:
+def soft_labels(
+    problem: Problem, oracle: Oracle, rng: np.random.Generator, sampled: bool = False
+) -> FloatArray:
     """Share of each label among optimal labelings for random costs, (N, C).
 
-    Hints that do not couple rows need no sampling: the labels allowed are equally likely.
+    Hints that do not couple rows need no sampling, unless starts shall differ: the labels allowed
+    are equally likely.
     """
     program = problem.program
-    if program.separable and program.unary is None:
+    if program.separable and program.unary is None and not sampled:
         return program.mask / program.mask.sum(axis=1, keepdims=True)
     share = np.zeros((problem.n, program.n_classes))
     rows = np.arange(problem.n)
