@@ -88,7 +88,7 @@ def test_a_preferred_collapse_is_reported(digits):
 
 
 def test_the_remedy_helps(digits):
-    X, y, known = digits
+    X, _, known = digits
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fit = model(C=1.0, n_init=1).fit(X, hints=known + hints.Share(0.05, 0.15))
