@@ -290,7 +290,8 @@ def test_ctrl_c_in_a_process(folder):
     X, y = make_four_moons(2000, layout="grid", random_state=0)  # tens of seconds
     hints.save(make_batches(y, n_batches=60, size=30, slack=2, random_state=0), "hints.yaml")
     write("data.csv", ["x1", "x2"], X)
-    script = "import tacit.cli; print('ready', flush=True); tacit.cli.main()"
+    heed = "import signal; signal.signal(2, signal.default_int_handler)"  # in a background job too
+    script = f"{heed}; import tacit.cli; print('ready', flush=True); tacit.cli.main()"
     fit = ["fit", "data.csv", "--hints", "hints.yaml", "-o", "m.tacit"]
     run, pipe = [sys.executable, "-c", script, *fit], subprocess.PIPE
     process = subprocess.Popen(run, stdout=pipe, stderr=pipe)
