@@ -59,7 +59,8 @@ class Model:
             self._h.setOptionValue(option, value)
         if not integer:
             self._h.setOptionValue("solver", "simplex")
-        self._h.passModel(_as_lp(columns, integer))
+        if self._h.passModel(_as_lp(columns, integer)) == highspy.HighsStatus.kError:
+            raise ValueError("HiGHS refuses these linear rows: their coefficients differ too much.")
         self._all = np.arange(self.width, dtype=np.int32)
 
     def solve(

@@ -10,14 +10,15 @@ import numpy.typing as npt
 from tacit.exceptions import InfeasibleHints, NotConverged
 from tacit.hints._program import LabelProgram
 from tacit.oracles._highs import INTEGRAL, Answer, Model
-from tacit.oracles._relaxation import Relaxation
+from tacit.oracles._relaxation import Priced, Relaxation
 from tacit.oracles.base import Oracle, OracleResult, Verdict
 
 __all__ = ["LinearProgramOracle", "MixedIntegerOracle"]
 
 FloatArray = npt.NDArray[np.float64]
 
-# HiGHS prices are right to about 1e-7 of a reduced cost; a larger gap is not rounding.
+# HiGHS prices are right to about 1e-7 of a reduced cost, of which the largest is 1 as it sees them;
+# a larger gap is not rounding.
 CLOSED = 1e-7
 
 
@@ -75,16 +76,16 @@ class MixedIntegerOracle(Oracle):
         return Verdict(True, "branch and bound takes any program; it may be slow")
 
     def solve(self, cost: npt.NDArray[np.floating]) -> OracleResult:  # noqa: D102
-        column_cost = self._relaxation.column_cost(cost)
-        answer, bound = self._solve_lp(column_cost)
+        priced = self._relaxation.priced(cost)
+        answer, bound = self._solve_lp(priced.cost)
         assert answer.columns is not None
         x = answer.columns[: self._relaxation.n_labels]
         whole = np.abs(x - np.round(x)).max(initial=0.0) <= INTEGRAL
-        result = self._result(answer.columns, cost, bound)
+        result = self._result(answer.columns, cost, priced, bound)
         if whole and result is not None and result.exact:
             return result
         self.n_fractional += 1
-        return self._repair(answer.columns, cost, column_cost, bound)
+        return self._repair(answer.columns, cost, priced, bound)
 
     def _solve_lp(self, column_cost: FloatArray) -> tuple[Answer, float]:
         """LP answer whose own prices prove it."""
@@ -93,8 +94,7 @@ class MixedIntegerOracle(Oracle):
             if answer.columns is None or answer.prices is None:
                 continue
             bound = self._relaxation.bound(column_cost, answer.prices)
-            value = float(column_cost @ answer.columns)
-            if value - bound <= CLOSED * (1.0 + abs(value)):
+            if _closed(float(column_cost @ answer.columns), bound):
                 return answer, bound
         if answer.infeasible:
             raise InfeasibleHints("no labeling satisfies all hints.")
@@ -103,28 +103,33 @@ class MixedIntegerOracle(Oracle):
         return answer, bound  # a wide bound is still a bound
 
     def _result(
-        self, columns: FloatArray, cost: npt.NDArray[np.floating], bound: float
+        self, columns: FloatArray, cost: npt.NDArray[np.floating], priced: Priced, bound: float
     ) -> OracleResult | None:
-        """Answer with its value recomputed; None if its labels break a hint."""
+        """Answer with its value recomputed; None if its labels break a hint.
+
+        Columns' units decide whether it is exact, and the bound is as far below the value in them:
+        an offset of the costs costs no digits.
+        """
         labels = self._relaxation.labels(columns)
         own = self.program.value(labels)
         if not np.isfinite(own):
             return None
         value = float(cost[np.arange(len(labels)), labels].sum(dtype=np.float64)) + own
-        bound = min(bound, value)
-        return OracleResult(labels, value, bound, value - bound <= CLOSED * (1.0 + abs(value)))
+        reached = self._relaxation.value(priced.cost, labels)
+        below = priced.unit * max(reached - bound, 0.0)
+        return OracleResult(labels, value, value - below, _closed(reached, bound))
 
     def _repair(
         self,
         columns: FloatArray,
         cost: npt.NDArray[np.floating],
-        column_cost: FloatArray,
+        priced: Priced,
         bound: float,
     ) -> OracleResult:
         """Whole labels: first in the fractional rows only, then in all."""
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
-        few = self._repair_few(columns, column_cost)
-        first = None if few is None else self._result(few, cost, bound)
+        few = self._repair_few(columns, priced.cost)
+        first = None if few is None else self._result(few, cost, priced, bound)
         if first is not None and _relative_gap(first) <= self.gap:
             return first
         if self._milp is None:
@@ -133,19 +138,20 @@ class MixedIntegerOracle(Oracle):
         # Without any labeling at hand the search goes on until there is one.
         limit = None if first is None else self.max_nodes
         start = None if first is None else few
-        full = self._milp.solve(column_cost, time_limit=left, max_nodes=limit, start=start)
+        full = self._milp.solve(priced.cost, time_limit=left, max_nodes=limit, start=start)
         if full.infeasible:
             raise InfeasibleHints("no labeling satisfies all hints.")
-        last = None if full.columns is None else self._result(full.columns, cost, full.bound)
-        found = [r for r in (first, last) if r is not None]
+        proven = max(bound, full.bound)
+        found = [
+            result
+            for part in (few, full.columns)
+            if part is not None and (result := self._result(part, cost, priced, proven))
+        ]
         if not found:
             raise NotConverged(
                 f"no feasible labeling was found in {self.time_limit} s; raise time_limit."
             )
-        best = min(found, key=lambda r: r.value)
-        proven = max(bound, min(full.bound, best.value))
-        exact = best.value - proven <= CLOSED * (1.0 + abs(best.value))
-        return OracleResult(best.labels, best.value, proven, exact)
+        return min(found, key=lambda r: r.value)
 
     def _repair_few(self, columns: FloatArray, column_cost: FloatArray) -> FloatArray | None:
         """Best whole labels of the fractional components, the others kept; None if none fit."""
@@ -180,3 +186,7 @@ class LinearProgramOracle(MixedIntegerOracle):
 
 def _relative_gap(result: OracleResult) -> float:
     return (result.value - result.bound) / max(abs(result.value), 1e-12)
+
+
+def _closed(value: float, bound: float) -> bool:
+    return value - bound <= CLOSED * (1.0 + abs(value))
