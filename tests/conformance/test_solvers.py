@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from tacit import InfeasibleHints, NotConverged, Problem, Status, hints, solve
+from tacit import HintClassifier, InfeasibleHints, NotConverged, Problem, Status, hints, solve
 from tacit.datasets import make_batches, make_four_moons, make_links
 from tacit.losses import LOSSES
 from tacit.solvers import SOLVERS
@@ -106,8 +107,9 @@ def test_rows_sorted_by_class_and_equal_rows_leak_nothing(solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_threads_do_not_matter(solver):
-    problem, _ = counted(120, **MODEL.get(solver, {}))
+def test_threads_do_not_matter(solver, monkeypatch):
+    monkeypatch.setattr("tacit.solvers._front.SMALL", 0)  # few rows keep to one thread otherwise
+    problem, _ = counted(120 if solver == "sdp" else 400, **MODEL.get(solver, {}))
     with threadpool_limits(1):
         one = solve(problem, solver, random_state=0, n_init=1)
     with threadpool_limits(2):
@@ -197,3 +199,24 @@ def test_contradictions_are_found_before_any_work(solver):
 def test_wrong_arguments(arguments, words):
     with pytest.raises(ValueError, match=words):
         solve(counted()[0], **arguments)
+
+
+def test_an_anneal_that_was_cut_off_has_not_converged():
+    X, y = make_four_moons(200, "grid", random_state=0)
+    known = make_batches(y, 20, 20, 2, random_state=0)
+    cut = HintClassifier(range(4), gamma=8, max_iter=20, n_init=1, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="max_iter was reached first"):
+        cut.fit(X, hints=known)
+    assert not cut.converged_
+
+
+def test_time_limits_hold_where_each_step_is_a_search():
+    cell = np.arange(196).reshape(14, 14)
+    edges = [np.c_[cell[:, 1:].ravel(), cell[:, :-1].ravel()]]
+    edges.append(np.c_[cell[1:].ravel(), cell[:-1].ravel()])
+    known = hints.Potts(np.concatenate(edges), 0.5) + hints.Share([0.2] * 4, [0.3] * 4)
+    X = np.random.default_rng(0).standard_normal((196, 2))
+    problem = Problem(X, known, gamma=1.0, classes=range(4))
+    solution = solve(problem, time_limit=1.0, random_state=0)  # without the limit: many minutes
+    assert solution.status is Status.TIME_LIMIT
+    assert problem.violation(solution.labels) == 0

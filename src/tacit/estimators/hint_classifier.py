@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,7 +22,7 @@ from tacit.hints._classes import ClassCodes
 from tacit.hints.combine import infer_classes
 from tacit.losses import get_loss
 from tacit.problem import Problem
-from tacit.result import Solution
+from tacit.result import Solution, Status
 from tacit.solvers import solve
 from tacit.solvers.progress import progress
 
@@ -250,6 +252,8 @@ class HintClassifier(ClassifierMixin, HintEstimator):
                     callback=self._callbacks(shown),
                 )
             )
+        if self.solution_.status is Status.MAX_ITER:
+            warnings.warn(self.solution_.status.value, ConvergenceWarning, stacklevel=2)
         return self
 
     def _known(self, y: Any, hints: Hint | None, n: int) -> tuple[Hints, ClassCodes]:

@@ -136,6 +136,11 @@ class Relaxation:
         pairs = column_cost[self.n_labels + edge * self.n_classes + here[self.edges[:, 1]]]
         return float(own.sum() + pairs.sum())
 
+    @property
+    def no_prices(self) -> FloatArray:
+        """Prices at which every component takes its cheapest label."""
+        return np.zeros(len(self.lower))
+
     def bound(self, column_cost: FloatArray, prices: FloatArray) -> float:
         """Lower bound at any row prices: relax all rows but "one label each".
 

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from tacit.oracles import Choice, Oracle, require_feasible, select_oracle
@@ -74,7 +75,9 @@ def prepare(
     InfeasibleHints
         With a smallest conflicting subset of the hints.
     """
-    require_feasible(problem.program, problem.known, problem.codes)
+    callbacks = callback if isinstance(callback, tuple) else (callback,) if callback else ()
+    loop = Loop(time_limit, callbacks)
+    known = require_feasible(problem.program, problem.known, problem.codes)
     choice = select_oracle(problem.program)
     seed = _seed(random_state)
     square = problem.kernel == "precomputed"
@@ -83,9 +86,9 @@ def prepare(
     limits: dict[str, Any] = {}
     if issubclass(choice.oracle, MixedIntegerOracle):
         limits = {"gap": STEP_GAP, "max_nodes": STEP_NODES}
-    callbacks = callback if isinstance(callback, tuple) else (callback,) if callback else ()
+        limits |= {"deadline": loop.deadline, "known": known[order]}
     oracle = choice.oracle(ordered.program, **limits)
-    return Front(ordered, order, oracle, choice, Loop(time_limit, callbacks), seed)
+    return Front(ordered, order, oracle, choice, loop, seed)
 
 
 def quiet_threads(n: int) -> AbstractContextManager[Any]:
@@ -111,8 +114,6 @@ def _seed(random_state: Any) -> int:
     """One integer from which everything random follows."""
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**32))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    if random_state is None:
-        return int(np.random.default_rng().integers(2**32))
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(2**31))
     return int(random_state)

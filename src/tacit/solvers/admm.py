@@ -102,6 +102,8 @@ class ADMM:
         start, labels = (best.F, best.dual), _labels(best)
         if self.polish:
             outcome = self._finish(labels, start, len(objectives), tuple(objectives))
+            if best.status is Status.MAX_ITER and outcome.status is Status.CONVERGED:
+                outcome = replace(outcome, status=best.status)
         else:
             left = unpolished(self.problem, self.space, labels, start)
             status = self.loop.ended or Status.UNPOLISHED
@@ -151,7 +153,7 @@ class ADMM:
     def _start(self, number: int, objectives: list[float]) -> State:
         """One soft start, annealed, and reheated as long as that helps."""
         plan = MELT if self._counted and number > 0 else KEEP
-        soft = soft_labels(self.problem, self.oracle, self.rng, sampled=number > 0)
+        soft = soft_labels(self.problem, self.oracle, self.rng, self.loop, sampled=number > 0)
         F, dual = start_from(self.problem, self._coarse, soft, plan.ridge)
         unit = self.problem.unit_weight
         schedule = Schedule(plan.first * (self._transition if plan is MELT else unit), plan.growth)
@@ -186,11 +188,11 @@ class ADMM:
         noise = as_like(size * self.rng.standard_normal(shape), space.like)
         anneal = Anneal(self.problem, space, self.oracle, schedule, noise, self._transition)
         run = len(objectives)
-        end, _ = self.loop.run(
+        end, status = self.loop.run(
             state, anneal.step, anneal.done, run=run, phase=phase, max_iter=self.max_iter
         )
         objectives.append(end.objective)
-        return end
+        return replace(end, status=status)
 
     def _refine(self, best: State, objectives: list[float]) -> State:
         """Take an answer of the coarse space to the exact one, a few iterations at its last rho."""
