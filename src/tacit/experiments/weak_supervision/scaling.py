@@ -28,7 +28,7 @@ SIZES = {
     ("sdp", "rbf"): ((250, 500, 1000), (100, 200)),
 }
 ITERATIONS = (100, 5)
-SPLITS = (2, 1)
+SPLITS = (1, 1)
 COMPARED = (1500, 150)
 
 
