@@ -3,7 +3,8 @@
 10,000 balanced MNIST rows, one negative label each; each fit in a process of its own. What counts
 is by how much that process grows (after a small fit, which loads and compiles everything). The
 limit is 1.3 times the kernel matrix, plus one copy of the data: `ratio` is what the growth leaves
-for the kernel matrix, over its size. `--json out.json` keeps the figures, `--quick` takes 4000 rows.
+for the kernel matrix, over its size. `--json out.json` keeps the figures, `--quick` takes 4000
+rows.
 """
 
 from __future__ import annotations

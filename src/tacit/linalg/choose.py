@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tacit.backends import Array, array_namespace, as_like
-from tacit.linalg.base import ScoreSpace, at
+from tacit.linalg.base import ScoreSpace
 from tacit.linalg.features import IterativeSpace, LinearSpace, WideSpace
 from tacit.linalg.kernel import EigenSpace, GramSpace
 from tacit.linalg.lowrank import low_rank
