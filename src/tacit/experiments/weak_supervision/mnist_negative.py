@@ -88,7 +88,7 @@ class MnistNegative(Experiment):
 
 
 def _explained(errors: list[float], claimed: dict[str, Any]) -> str:
-    """What the figures of the tables are."""
+    """Say what the figures of the tables are."""
     rise, count = claimed["rise"], len(errors)
     return (
         f"Test error of scikit-learn's SVC with all labels: {np.mean(errors):.2f} % (published: "
