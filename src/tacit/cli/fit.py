@@ -76,8 +76,9 @@ def fit(
         ),
     ] = None,
     n_components: Annotated[
-        int, typer.Option(metavar="N", help="Features of an approximation.")
-    ] = 500,
+        int | None,
+        typer.Option(metavar="N", help="Landmarks or features of an approximation."),
+    ] = None,
     solver: Annotated[
         str,
         typer.Option(metavar="NAME", callback=one_of(SOLVERS), help=f"{', '.join(SOLVERS)}."),

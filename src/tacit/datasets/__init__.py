@@ -10,7 +10,7 @@ from tacit.datasets.files import (
     load_ssl,
     make_negatives,
 )
-from tacit.datasets.moons import make_batches, make_four_moons, make_links
+from tacit.datasets.moons import make_batches, make_four_moons, make_links, make_tree
 
 __all__ = [
     "SSL_SETS",
@@ -24,4 +24,5 @@ __all__ = [
     "make_four_moons",
     "make_links",
     "make_negatives",
+    "make_tree",
 ]

@@ -63,8 +63,9 @@ class HintClassifier(ClassifierMixin, HintEstimator):
     approximation : {None, "lowrank", "nystroem", "fourier"}
         "lowrank": the kernel matrix as low rank plus diagonal while learning and the exact kernel
         for new rows. The others: explicit features in place of the kernel.
-    n_components : int
-        Landmarks or features of an approximation, at most.
+    n_components : int, optional
+        Landmarks or features of an approximation, at most. By default 500 features; for "lowrank"
+        a tenth of the rows as landmarks, but not fewer than 1500 nor more than 4000.
     label_weight : float
         Factor on the weight of rows whose label is known: how much they count against the others.
     fit_intercept : bool
@@ -145,7 +146,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
         C: float = 1.0,
         nu: float | None = None,
         approximation: str | None = None,
-        n_components: int = 500,
+        n_components: int | None = None,
         label_weight: float = 1.0,
         fit_intercept: bool = False,
         solver: str = "admm",

@@ -84,6 +84,7 @@ class GramSpace(_Kernel):
         super().__init__(K)
         self._coarse, self.reduce, self.max_steps = coarse, reduce, max_steps
         self.top = coarse.top
+        self._steps = max_steps
         self._last: tuple[Array, Array] | None = None
 
     @property
@@ -91,9 +92,9 @@ class GramSpace(_Kernel):
         """The low-rank space."""
         return self._coarse
 
-    def begin(self, F: Array, alpha: Array) -> None:
-        """Continue from these coefficients; F = K alpha."""
-        self._last = (F, alpha)
+    def begin(self, F: Array, alpha: Array, steps: int | None = None) -> None:
+        """Continue from these coefficients, F = K alpha; `steps` in place of `max_steps`."""
+        self._last, self._steps = (F, alpha), steps or self.max_steps
 
     def project(self, T: Array, rho: float, nu: float) -> tuple[Array, Array]:  # noqa: D102
         if self._last is None or self._last[0].shape != T.shape:
@@ -109,7 +110,7 @@ class GramSpace(_Kernel):
             F,
             lambda v: rho * inverse(v),
             self.reduce,
-            self.max_steps,
+            self._steps,
         )
         self._last = (solved.product, solved.x)
         return self._last

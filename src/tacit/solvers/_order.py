@@ -20,7 +20,9 @@ from tacit.hints._program import LabelProgram
 __all__ = ["canonical_order", "content_keys"]
 
 Keys = npt.NDArray[np.uint64]
-CHUNK = 4_000_000  # entries hashed at a time
+# Entries hashed at a time: as many as a processor's cache holds; on a device, fewer and larger
+# parts.
+CHUNK, CHUNK_THERE = 500_000, 4_000_000
 
 
 def canonical_order(
@@ -97,7 +99,7 @@ def _there(X: Any, salt: Keys) -> Keys:
 
     salts = torch.from_numpy(salt.view(np.int64)).to(X.device)
     keys = []
-    step = max(1, CHUNK // max(X.shape[1], 1))
+    step = max(1, CHUNK_THERE // max(X.shape[1], 1))
     for a in range(0, len(X), step):
         x = (X[a : a + step].double() + 0.0).view(torch.int64) ^ salts
         x = x + signed(0x9E3779B97F4A7C15)

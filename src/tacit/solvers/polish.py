@@ -157,14 +157,19 @@ class FixedLabels:
 
 
 def unpolished(
-    problem: Problem, space: ScoreSpace, labels: Labels, start: tuple[Array, Array]
+    problem: Problem, space: ScoreSpace, labels: Labels, dual: Array, coef: Array
 ) -> Polished:
-    """Classifier of given scores and multiplier as it is, with its objective and bound."""
+    """Classifier that an anneal left as it is, with its objective and bound.
+
+    After an exact alpha-step the multiplier is -2 nu alpha. After an inexact one it is not near
+    that for a long time (a few steps of conjugate gradients leave small modes to it), and what
+    separates the classes is the coefficients.
+    """
     fixed = FixedLabels(problem, space, labels, np.inf)
-    F, coef = space.expand(start[1] / (-2.0 * problem.nu_))
+    F, coef = space.expand(dual / (-2.0 * problem.nu_) if space.exact else coef)
     objective = fixed.objective(F, coef)
-    bound = min(fixed.bound(start[1]), objective)
-    return Polished(F, start[1], coef, objective, bound, np.nan, 0, fixed.hint_cost, (F, coef))
+    bound = min(fixed.bound(dual), objective)
+    return Polished(F, dual, coef, objective, bound, np.nan, 0, fixed.hint_cost, (F, coef))
 
 
 def polish(
