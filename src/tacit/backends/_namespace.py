@@ -15,6 +15,7 @@ __all__ = [
     "array_namespace",
     "as_like",
     "clip",
+    "double",
     "is_torch",
     "norm",
     "place",
@@ -101,6 +102,12 @@ def place(array: Any, device: str | None, dtype: str) -> Array:
         raise ValueError(
             f"device={device!r} cannot be used here: {str(error).splitlines()[0]}"
         ) from None
+
+
+def double(array: Array) -> Array:
+    """Return the array in double precision."""
+    xp = array_namespace(array)
+    return xp.astype(array, xp.float64, copy=False)
 
 
 def norm(array: Array) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.backends import Array, array_namespace, eigh
-from tacit.linalg.base import NOT_SEMIDEFINITE, ScoreSpace, at, total
+from tacit.linalg.base import NOT_SEMIDEFINITE, ScoreSpace, at, product, total
 from tacit.linalg.cg import conjugate_gradients
 from tacit.linalg.lowrank import LowRankSpace
 
@@ -25,7 +25,10 @@ class _Kernel(ScoreSpace):
         return self._K
 
     def expand(self, alpha: Array) -> tuple[Array, Array]:
-        return self._K @ alpha, alpha
+        return self.scores(alpha), alpha
+
+    def scores(self, coef: Array) -> Array:
+        return product(self._K, coef)
 
     def block(self, rows: npt.NDArray[np.intp]) -> Array:
         return at(at(self._K, rows).T, rows).T
@@ -34,7 +37,7 @@ class _Kernel(ScoreSpace):
         return total(coef, F)
 
     def dual_norm(self, dual: Array) -> float:
-        return total(dual, self._K @ dual)
+        return total(dual, product(self._K, dual))
 
 
 class EigenSpace(_Kernel):
@@ -55,6 +58,10 @@ class EigenSpace(_Kernel):
         shrink = rho * self._d / (2.0 * nu + rho * self._d)
         F = self._U @ (shrink[:, None] * (self._U.T @ T))
         return F, (rho / (2.0 * nu)) * (T - F)
+
+    def settle(self, coef: Array, F: Array) -> Array:
+        """Coefficients of F in the range alone: what `project` leaves outside costs digits."""
+        return self._U @ ((self._U.T @ F) / self._d[:, None])
 
 
 class GramSpace(_Kernel):
