@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -303,6 +303,32 @@ def test_search_restricts_hints_to_the_training_fold(routing):
         search = GridSearchCV(clf, {"C": [0.1, 10.0]}, cv=3, error_score="raise")
         search.fit(X, Y, hints=KNOWN.over(len(X)))
     assert search.best_score_ > 0.95
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_hints_that_no_fold_could_read_are_refused(routing):
+    """In a fold row i is another row, so hints by position must be wrapped first."""
+    known = hints.Labels(range(80), Y[:80])
+    with sklearn.config_context(enable_metadata_routing=routing):
+        clf = HintClassifier(range(4), gamma=8, random_state=0)
+        clf = clf.set_fit_request(hints=True) if routing else clf
+        for bare in (known, known + hints.Share(0.2)):
+            with pytest.raises(TypeError, match=r"wrap them with hints\.over\(n\)"):
+                cross_validate(clf, X, Y, params={"hints": bare}, cv=3)
+            with pytest.raises(TypeError, match=r"wrap them with hints\.over\(n\)"):
+                GridSearchCV(clf, {"C": [1.0]}, cv=3).fit(X, Y, hints=bare)
+        wrapped = {"hints": known.over(120)}
+        scores = cross_validate(clf, X, Y, params=wrapped, cv=3, error_score="raise")
+    assert scores["test_score"].min() > 0.8
+
+
+def test_hints_over_other_rows_are_refused():
+    known = hints.Labels([0, 1, 2], [0, 1, 0])
+    with pytest.raises(ValueError, match=r"wrapped with \.over\(9\) but there are 6 rows"):
+        HintClassifier().fit(SMALL, hints=known.over(9))
+    with pytest.raises(ValueError, match=r"wrapped with \.over\(9\) but there are 6 rows"):
+        HintClassifier([0, 1]).fit(SMALL, [0, 1] * 3, hints=hints.Share(0.2).over(9))
+    assert HintClassifier().fit(SMALL, hints=known.over(6)).transduction_[:3].tolist() == [0, 1, 0]
 
 
 def test_scores_of_folds_with_partly_known_labels():

@@ -245,6 +245,18 @@ def test_cross_validation_indexes_hints():
     assert part.shape == (2,)
 
 
+def test_every_hint_can_be_put_over_rows():
+    known = Share(0.5).over(4)
+    assert known.shape == (4,)
+    assert value(known, list("aabb"), ["a", "b"]) == 0.0
+    # Half of four rows; of two of them, no more than what the others cannot supply.
+    assert value(known[:3], list("aaa"), ["a", "b"]) == np.inf
+    assert value(known[:2], list("aa"), ["a", "b"]) == 0.0
+    assert (known + MustLink([[0, 1]])).length() == 4
+    with pytest.raises(TypeError, match=r"wrap them with hints\.over\(n\)"):
+        _ = (known + MustLink([[0, 1]])).shape
+
+
 def test_a_program_with_nothing_in_it():
     program = Hints().compile(3, ClassCodes(["a", "b"]))
     assert program.separable
