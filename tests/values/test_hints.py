@@ -141,6 +141,33 @@ def test_one_tuple_is_one_name():
     ] == ("a", 1)
 
 
+@pytest.mark.parametrize("given", [list, tuple, np.array, lambda row: np.array(row, object)])
+def test_lists_of_true_and_false_are_a_mask_unless_they_are_the_classes(given):
+    first = OneOf([0], [given([True, False])])
+    assert value(first, [0], [0, 1]) == 0.0
+    assert value(first, [1], [0, 1]) == np.inf
+    assert value(first.restrict([0], 1), ["b"], ["a", "b"]) == np.inf
+    assert [p.describe(ClassCodes(["a", "b"])) for p in first.split()] == ["row 0 is one of 'a'"]
+    assert value(first, [True], [False, True]) == 0.0
+    assert value(first, [False], [False, True]) == 0.0
+    assert value(OneOf([0], [given([True])]), [False], [False, True]) == np.inf
+    # Names never come twice, so this is a mask whatever the classes are.
+    wide = OneOf([0, 1], [given([True, False, False]), given([False, True, True])])
+    assert value(wide, ["cat", "eel"]) == 0.0
+    assert value(wide, ["eel", "eel"]) == np.inf
+    assert hints.from_dict(hints.to_dict(wide)) == Hints([wide])
+    # Neither guesses the classes.
+    assert first.names() == wide.names() == []
+    with pytest.raises(ValueError, match="the mask has 2 columns but there are 3 classes"):
+        value(first, ["cat"])
+
+
+def test_a_set_of_true_and_false_has_no_order_and_is_names():
+    both = OneOf([0, 1], [{True, False}, {True, False}])
+    for part in (both.restrict([0], 2), *both.split()):
+        assert value(part, [0, 0], [0, 1]) == value(part, [1, 1], [0, 1]) == 0.0
+
+
 def test_the_class_order_is_found_in_the_hints():
     def order(hint):
         return hints.combine.infer_classes(None, (), hint).names
