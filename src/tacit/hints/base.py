@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from tacit.hints._classes import ClassCodes
+from tacit.hints._data import any_name
 from tacit.hints._program import LabelProgram
 from tacit.hints._rows import RowMap
 
@@ -131,11 +132,10 @@ class Hint(ABC):
         return RowMap(rows, n, int(self.rows().max(initial=-1)))
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Hint)
-            and self.kind == other.kind
-            and self.to_dict() == other.to_dict()
-        )
+        if not isinstance(other, Hint) or self.kind != other.kind:
+            return False
+        with any_name():
+            return self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
         return hash((self.kind, len(self.rows())))

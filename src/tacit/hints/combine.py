@@ -12,8 +12,9 @@ import scipy.sparse as sp
 
 from tacit.hints._classes import ClassCodes, sort_names
 from tacit.hints._program import Counts, LabelProgram, Pairs
-from tacit.hints._rows import Rows, check_range
+from tacit.hints._rows import RowMap, Rows, check_range
 from tacit.hints.base import Hint
+from tacit.hints.pairs import MustLink, close_chains, linked_groups
 
 __all__ = ["Hints", "HintsOver", "infer_classes"]
 
@@ -56,9 +57,12 @@ class Hints(Hint):
         found = _agree((p.length() for p in self.parts), self.parts, "rows")
         return found if self._over is None else self._over
 
-    def restrict(self, rows: Any, n: int | None = None) -> Hints:  # noqa: D102
-        n = self.length() if n is None else n
-        return Hints(part.restrict(rows, n) for part in self.parts)
+    def restrict(self, rows: Any, n: int | None = None) -> Hints:
+        """Restrict each hint; hard must-links of several hints are closed up together."""
+        row_map = self._row_map(rows, n)
+        parts = [part.restrict(rows, row_map.n) for part in self.parts]
+        links = _across(_hard_links(self.parts), _hard_links(parts), row_map)
+        return Hints([*parts, MustLink(links)] if len(links) else parts)
 
     def about(self, rows: npt.NDArray[np.intp]) -> Hints:  # noqa: D102
         return Hints(part.about(rows) for part in self.parts)
@@ -114,6 +118,22 @@ class HintsOver(Hints):
             rows = np.arange(len(self))[rows]
         part = self.restrict(rows, len(self))
         return HintsOver(part, len(Rows.read(rows, "hints")))
+
+
+def _hard_links(parts: Iterable[Hint]) -> npt.NDArray[np.intp]:
+    found = [part.hard for part in parts if isinstance(part, MustLink)]
+    return np.concatenate([np.empty((0, 2), np.intp), *found])
+
+
+def _across(
+    before: npt.NDArray[np.intp], after: npt.NDArray[np.intp], row_map: RowMap
+) -> npt.NDArray[np.intp]:
+    """Pairs of kept rows that `before` links through rows left out, and `after` does not."""
+    closed = close_chains(before, row_map.new)
+    if not len(closed):
+        return closed
+    group = linked_groups(after, len(row_map.kept))
+    return closed[group[closed[:, 0]] != group[closed[:, 1]]]
 
 
 def _rows_of(hints: Hints, n: Any) -> int:
