@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from tacit.hints import Hint, Hints, Labels
+from tacit.hints._classes import is_missing
 
 __all__ = ["Known", "PartialLabels", "gather", "read_labels"]
 
@@ -128,11 +128,7 @@ def _missing(y: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
 
 
 def _is_missing(value: Any) -> bool:
-    if value is None or (isinstance(value, str) and value == ""):
-        return True
-    if isinstance(value, float | np.floating):
-        return math.isnan(value)
-    return type(value).__name__ in {"NAType", "NaTType"}
+    return is_missing(value) or (isinstance(value, str) and value == "")
 
 
 def _equals(y: npt.NDArray[Any], value: Any) -> npt.NDArray[np.bool_]:
