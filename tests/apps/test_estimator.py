@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn
+import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
@@ -97,6 +98,49 @@ def test_frames_and_sparse_rows(fitted):
         np.testing.assert_allclose(
             sparse.decision_function(sp.csr_array(X)), dense.decision_function(X), atol=1e-5
         )
+
+
+MODELS = [
+    {"kernel": "linear"},
+    {"kernel": "linear", "fit_intercept": True},
+    {"kernel": "rbf"},
+    {"approximation": "lowrank"},
+    {"approximation": "nystroem"},
+    {"approximation": "fourier"},
+]
+TENSORS = [
+    torch.from_numpy(SMALL),
+    torch.from_numpy(SMALL).requires_grad_(),
+    torch.from_numpy(SMALL.astype(np.float32)),
+]
+
+
+@pytest.mark.parametrize("params", MODELS, ids=str)
+def test_tensors_and_arrays_at_every_turn(params):
+    """Whichever the model was learned from, it takes the other."""
+    clf = HintClassifier(random_state=0, n_components=4, **params)
+    y, scores = ["no", "yes"] * 3, {}
+    for name, given in {"array": SMALL, "plain": TENSORS[0], "grad": TENSORS[1]}.items():
+        clf.fit(given, y)
+        scores[name] = clf.decision_function(SMALL)
+        for rows in TENSORS:
+            np.testing.assert_allclose(clf.decision_function(rows), scores[name], atol=1e-5)
+    # Both are within a duality gap of 1e-4, reached by different roundings.
+    np.testing.assert_allclose(scores["plain"], scores["array"], atol=0.02)
+    np.testing.assert_array_equal(scores["grad"], scores["plain"])
+
+
+def test_a_model_of_tensors_takes_no_sparse_rows():
+    clf = HintClassifier().fit(TENSORS[0], ["no", "yes"] * 3)
+    with pytest.raises(ValueError, match=r"takes no sparse rows; use X\.toarray\(\)"):
+        clf.predict(sp.csr_array(SMALL))
+
+
+def test_tensors_have_no_feature_names():
+    frame = pd.DataFrame(SMALL, columns=["east", "north"])
+    clf = HintClassifier().fit(frame, ["no", "yes"] * 3).fit(TENSORS[0], ["no", "yes"] * 3)
+    assert not hasattr(clf, "feature_names_in_")
+    clf.predict(SMALL)  # a warning would be an error here
 
 
 def test_unknown_entries_of_y():

@@ -277,10 +277,12 @@ class HintClassifier(ClassifierMixin, HintEstimator):
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         check_is_fitted(self)
-        X = self._rows(X, reset=False)
-        if not sp.issparse(X):
+        X, features = self._rows(X, reset=False), self.solution_.features
+        if features.basis_ is not None:
+            X = features.bring(X)
+        elif not sp.issparse(X):
             X = place(X, self.device, self.dtype)
-        return score(self.solution_.features, X, self.solution_.coef)
+        return score(features, X, self.solution_.coef)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Class names of new rows."""
