@@ -71,6 +71,18 @@ def test_class_names_of_any_hashable_kind(names, fitted):
     assert clf.predict(X[:3]).tolist() == [names[c] for c in plain.predict(X[:3])]
 
 
+def test_what_was_fitted_counts_and_not_what_was_set_since():
+    y = ["no", "yes"] * 3
+    clf = HintClassifier(loss="hinge").fit(SMALL, y).set_params(loss="logistic")
+    assert not hasattr(clf, "predict_proba")
+    assert clf.loss_.name == "hinge"
+    clf = HintClassifier(loss="logistic").fit(SMALL, y)
+    before = clf.predict_proba(SMALL)
+    for loss in ("softmax", "hinge"):
+        np.testing.assert_array_equal(clf.set_params(loss=loss).predict_proba(SMALL), before)
+    assert not hasattr(clf.fit(SMALL, y), "predict_proba")
+
+
 def test_classes_give_the_order():
     y = ["low", "high", "", "low", "high", None]
     clf = HintClassifier(["low", "high"]).fit(SMALL, y)

@@ -18,7 +18,7 @@ from tacit.features import score
 from tacit.hints import Hint, Hints
 from tacit.hints._classes import ClassCodes
 from tacit.hints.combine import infer_classes
-from tacit.losses import get_loss
+from tacit.losses import Loss, get_loss
 from tacit.problem import Problem
 from tacit.result import Solution
 from tacit.solvers import solve
@@ -28,10 +28,11 @@ __all__ = ["HintClassifier"]
 
 
 def _gives_probabilities(estimator: HintClassifier) -> bool:
-    if get_loss(estimator.loss).probabilistic:
+    loss = getattr(estimator, "loss_", None) or get_loss(estimator.loss)
+    if loss.probabilistic:
         return True
     raise AttributeError(
-        f"loss={estimator.loss!r} gives no probabilities; use loss='logistic' or 'softmax'."
+        f"loss={loss.name!r} gives no probabilities; use loss='logistic' or 'softmax'."
     )
 
 
@@ -102,6 +103,8 @@ class HintClassifier(ClassifierMixin, HintEstimator):
         Class names in order.
     transduction_ : array of shape (N,)
         Labels inferred for the training rows.
+    loss_ : Loss
+        The loss that was minimised.
     objective_ : float
         Value of the problem above.
     solution_ : Solution
@@ -130,6 +133,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
     """
 
     solution_: Solution
+    loss_: Loss
 
     def __init__(
         self,
@@ -250,6 +254,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
                     callback=self._callbacks(shown),
                 )
             )
+        self.loss_ = problem.loss_
         return self
 
     def _known(self, y: Any, hints: Hint | None, n: int) -> tuple[Hints, ClassCodes]:
@@ -266,7 +271,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
         return known.hints, codes
 
     def _columns(self) -> int:
-        return get_loss(self.loss).n_columns(len(self.classes_))
+        return self.loss_.n_columns(len(self.classes_))
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Scores of new rows: (N,) for two classes (positive: the second), else (N, C)."""
@@ -293,7 +298,8 @@ class HintClassifier(ClassifierMixin, HintEstimator):
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Class probabilities of new rows, (N, C); for losses that give them."""
-        return np.asarray(get_loss(self.loss).predict_proba(self._scores(X)))
+        scores = self._scores(X)
+        return np.asarray(self.loss_.predict_proba(scores))
 
     def plot_history(self, axes: Any = None) -> Any:
         """Draw objective, residuals, penalty and label changes; returns the matplotlib figure."""
