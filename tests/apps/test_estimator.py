@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validat
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from tacit import HintClassifier, InfeasibleHints, hints
+from tacit import HintClassifier, HintKMeans, InfeasibleHints, hints
 from tacit.datasets import make_batches, make_four_moons, make_links
 from tacit.losses import LOSSES
 
@@ -157,9 +157,9 @@ def test_tensors_have_no_feature_names():
 
 def test_unknown_entries_of_y():
     for unknown in (np.nan, -1.0):
-        y = np.array([0.0, 1.0, unknown, 0.0, 1.0, unknown])
+        y = np.array([0.0, 2.0, unknown, 0.0, 2.0, unknown])
         clf = HintClassifier(random_state=0).fit(SMALL, y)
-        assert clf.classes_.tolist() == [0.0, 1.0]
+        assert clf.classes_.tolist() == [0.0, 2.0]
     series = pd.Series(["a", None, "b", pd.NA, np.nan, ""])
     assert HintClassifier(random_state=0).fit(SMALL, series).classes_.tolist() == ["a", "b"]
 
@@ -201,8 +201,30 @@ def test_minus_one_and_one_alone_are_two_classes():
 
 
 def test_minus_one_beside_other_classes_is_unknown():
-    clf = HintClassifier(random_state=0).fit(SMALL, [-1, 1, 0, 1, -1, 0])
-    assert clf.classes_.tolist() == [0, 1]
+    for y in ([-1, 1, 2, 1, -1, 2], [-1, 0, 1, 2, -1, 0], [-1, "a", "b"] * 2):
+        clf = HintClassifier(random_state=0).fit(SMALL, y)
+        assert clf.classes_.tolist() == sorted(set(y) - {-1})
+
+
+@pytest.mark.parametrize("estimator", [HintClassifier, HintKMeans])
+@pytest.mark.parametrize("y", [[-1, 1, 0, 1, -1, 0], [-1.0, 1, 0, 1, -1, 0], [-1, -2, -1, 0, 2, 0]])
+@pytest.mark.parametrize("known", [None, hints.MustLink([[0, 1]]) + hints.Not([0], 0)])
+def test_minus_one_that_may_well_be_a_class_warns(estimator, y, known):
+    """Signs, or two classes and unlabelled rows: nothing in y tells; nor beside -2."""
+    said = "y holds -1 beside .*0.*: -1 is read as unknown. Say unlabeled=-1 if it means"
+    with pytest.warns(UserWarning, match=said) as record:
+        model = estimator(random_state=0).fit(SMALL, y, hints=known)
+    assert record[0].filename == __file__
+    assert model.classes_.tolist() == sorted(set(y) - {-1})
+    # No warning, which would be an error here, once it is settled.
+    settled = estimator(unlabeled=-1, random_state=0).fit(SMALL, y, hints=known)
+    assert np.array_equal(settled.transduction_, model.transduction_)
+    known = None if known is None else hints.Not([0], 0)  # row 0 is -1 now, and row 1 is not
+    named = estimator(unlabeled=None, random_state=0).fit(SMALL, y, hints=known)
+    assert named.transduction_.tolist() == y
+    width = len(set(y)) - 1
+    sized = estimator(random_state=0).fit(SMALL, y, hints=hints.Cost(np.zeros((6, width))))
+    assert len(sized.classes_) == width
 
 
 @pytest.mark.parametrize(
@@ -259,6 +281,9 @@ def _with(row, column, value):
         (SMALL, [0, 1] * 3, hints.Labels([9], 0), "Labels: row 9 is out of range; there are 6"),
         (SMALL, [0, 1] * 3, hints.Count([[0]], {1: 1}, {1: 0}), "lower 1 above upper 0 for class"),
         (SMALL, [0, 1, np.inf, 0, 1, 0], None, "y contains infinity"),
+        (SMALL, np.array([0.5, 0.7, np.nan] * 2), None, "Unknown label type: continuous"),
+        (SMALL, [0.5, 0.7, None] * 2, None, "Unknown label type: continuous"),
+        (SMALL, np.array([0.5, 1, None] * 2, object), None, "Unknown label type: continuous"),
     ],
 )
 def test_bad_input(rows, y, known, words):

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.backends import place
 from tacit.estimators._base import HintEstimator, name_array, warn_of_empty_classes
-from tacit.estimators._labels import gather
+from tacit.estimators._labels import Known, gather
 from tacit.features import score
-from tacit.hints import Hint, Hints
+from tacit.hints import Hint
 from tacit.hints._classes import ClassCodes
 from tacit.hints.combine import infer_classes
 from tacit.losses import Loss, get_loss
@@ -87,7 +87,8 @@ class HintClassifier(ClassifierMixin, HintEstimator):
     unlabeled : "auto", None or a label
         What stands for "unknown" in y, beside None, NaN and "". By default -1 does, as in
         scikit-learn's semi-supervised estimators, unless it is a class: because `classes` or the
-        hints name it, or because every other label in y is 1. None: -1 is a class.
+        hints name it, or because every other label in y is 1. Where it may well be one, because
+        the others are 0 and 1 or negative, a warning says how it was read. None: -1 is a class.
     time_limit : float, optional
         Seconds after which the best answer so far is taken.
     random_state : int, RandomState or None
@@ -219,10 +220,11 @@ class HintClassifier(ClassifierMixin, HintEstimator):
                 "no hints; give at least one of them."
             )
         X = self._rows(X, reset=True)
-        known, codes = self._known(y, hints, X.shape[0])
+        known = gather(y, hints, X.shape[0], self.classes, self.unlabeled)
+        codes = self._codes(known)
         problem = Problem(
             X,
-            known,
+            known.hints,
             loss=self.loss,
             kernel=self.kernel,
             gamma=self.gamma,
@@ -257,9 +259,8 @@ class HintClassifier(ClassifierMixin, HintEstimator):
         self.loss_ = problem.loss_
         return self
 
-    def _known(self, y: Any, hints: Hint | None, n: int) -> tuple[Hints, ClassCodes]:
-        """Labels in y as one more hint, and the classes."""
-        known = gather(y, hints, n, self.classes, self.unlabeled)
+    def _codes(self, known: Known) -> ClassCodes:
+        """Set `classes_` from what y and the hints say."""
         codes = infer_classes(self.classes, known.found, known.hints)
         if len(codes) < 2:
             only = f"only one class, {codes[0]!r}" if len(codes) else "no class"
@@ -268,7 +269,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
                 "Give classes=[...] if there are more."
             )
         self.classes_ = name_array(codes.names, known.dtype)
-        return known.hints, codes
+        return codes
 
     def _columns(self) -> int:
         return self.loss_.n_columns(len(self.classes_))

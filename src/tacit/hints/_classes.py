@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ClassCodes", "as_names", "is_missing", "is_name", "nth_class", "plain"]
+__all__ = ["ClassCodes", "as_names", "is_missing", "is_name", "nth_class", "plain", "sort_names"]
 
 
 def plain(name: Any) -> Any:
