@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from tacit.hints import Hint, Hints, Labels
+from tacit.hints._classes import is_missing, sort_names
 
 __all__ = ["Known", "PartialLabels", "gather", "read_labels"]
 
@@ -75,7 +75,9 @@ def read_labels(y: Any, classes: Any, hint: Hint | None, unlabeled: Any) -> Part
     - "auto": -1 is unknown, as in scikit-learn's semi-supervised estimators, unless it is a class:
       because `classes` or the hints name it, or because every other label is 1 (the common -1/+1
       coding of two classes; where hints are given too, both readings make sense and a warning says
-      which was taken).
+      which was taken). A warning also says that it was read as unknown where it may well be a
+      class: where the others are exactly 0 and 1 (signs, or two classes of which not all rows are
+      labelled), or one of them is negative too; unless the width of the hints' arrays settles it.
     - None: -1 is a class.
     - any other value: that value is unknown, and -1 is a class unless it is that value.
 
@@ -103,7 +105,7 @@ def read_labels(y: Any, classes: Any, hint: Hint | None, unlabeled: Any) -> Part
     rows = np.flatnonzero(~unknown)
     names = y[rows]
     if len(names) and not _mixed(names):
-        check_classification_targets(names)
+        check_classification_targets(_as_numbers(names))
     return PartialLabels(rows, names)
 
 
@@ -128,11 +130,7 @@ def _missing(y: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
 
 
 def _is_missing(value: Any) -> bool:
-    if value is None or (isinstance(value, str) and value == ""):
-        return True
-    if isinstance(value, float | np.floating):
-        return math.isnan(value)
-    return type(value).__name__ in {"NAType", "NaTType"}
+    return is_missing(value) or (isinstance(value, str) and value == "")
 
 
 def _equals(y: npt.NDArray[Any], value: Any) -> npt.NDArray[np.bool_]:
@@ -156,21 +154,35 @@ def _minus_one_is_a_class(others: npt.NDArray[Any], classes: Any, hint: Hint | N
     hinted = [] if hint is None else hint.names()
     if any(_number(c) and c == -1 for c in hinted):
         return True
-    if len(others) == 0 or any(not (_number(v) and v == 1) for v in others):
+    found = set(others.tolist())
+    if found != {1} or any(isinstance(v, bool) for v in found):
+        if _may_be_a_class(found, hinted, None if hint is None else hint.width()):
+            _say(f"y holds -1 beside {', '.join(map(repr, sort_names(found)[:6]))}", "unknown")
         return False
     if hint is not None:
         # Unknown rows with a single known class need hints to make sense: either reading may hold.
         # More classes than -1 and 1, by name or by the width of an array, decide it.
         named = any(not (_number(c) and c == 1) for c in hinted) or (hint.width() or 0) > 2
-        reading = "unknown" if named else "a class"
-        warnings.warn(
-            f"y holds only -1 and 1: -1 is read as {reading}. Say unlabeled=-1 if it means "
-            "'unknown', or unlabeled=None if it is a class.",
-            UserWarning,
-            stacklevel=6,  # from gather, from _known, from fit
-        )
+        _say("y holds only -1 and 1", "unknown" if named else "a class")
         return not named
     return True
+
+
+def _may_be_a_class(found: set[Any], hinted: list[Any], width: int | None) -> bool:
+    """Whether -1 goes well with the other labels in y: {0, 1} or some that are negative."""
+    known = found | set(hinted)
+    if width == len(known) or not all(map(_number, known)):
+        return False
+    return found == known == {0, 1} or any(v < 0 for v in found)
+
+
+def _say(what: str, reading: str) -> None:
+    warnings.warn(
+        f"{what}: -1 is read as {reading}. Say unlabeled=-1 if it means 'unknown', or "
+        "unlabeled=None if it is a class.",
+        UserWarning,
+        stacklevel=6,  # from _minus_one_is_a_class, read_labels, gather and fit
+    )
 
 
 def _number(value: Any) -> bool:
@@ -179,4 +191,11 @@ def _number(value: Any) -> bool:
 
 def _mixed(names: npt.NDArray[Any]) -> bool:
     """Whether the names are of types that scikit-learn's check of targets does not know."""
-    return names.dtype == object and not all(isinstance(v, str) for v in names)
+    text = all(isinstance(v, str) for v in names)
+    return names.dtype == object and not text and not all(map(_number, names))
+
+
+def _as_numbers(names: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Numbers that a None beside them has turned into objects, as numbers."""
+    numbers = names.dtype == object and all(map(_number, names))
+    return np.array(names.tolist()) if numbers else names

@@ -15,12 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.backends import place
 from tacit.estimators._base import HintEstimator, name_array, warn_of_empty_classes
-from tacit.estimators._labels import gather
+from tacit.estimators._labels import Known, gather
 from tacit.features import score
-from tacit.hints import Hint, Hints
+from tacit.hints import Hint
 from tacit.hints._classes import ClassCodes
 from tacit.hints.combine import infer_classes
-from tacit.losses import get_loss
+from tacit.losses import Loss, get_loss
 from tacit.problem import Problem
 from tacit.result import Solution, Status
 from tacit.solvers import solve
@@ -30,10 +30,11 @@ __all__ = ["HintClassifier"]
 
 
 def _gives_probabilities(estimator: HintClassifier) -> bool:
-    if get_loss(estimator.loss).probabilistic:
+    loss = getattr(estimator, "loss_", None) or get_loss(estimator.loss)
+    if loss.probabilistic:
         return True
     raise AttributeError(
-        f"loss={estimator.loss!r} gives no probabilities; use loss='logistic' or 'softmax'."
+        f"loss={loss.name!r} gives no probabilities; use loss='logistic' or 'softmax'."
     )
 
 
@@ -89,7 +90,8 @@ class HintClassifier(ClassifierMixin, HintEstimator):
     unlabeled : "auto", None or a label
         What stands for "unknown" in y, beside None, NaN and "". By default -1 does, as in
         scikit-learn's semi-supervised estimators, unless it is a class: because `classes` or the
-        hints name it, or because every other label in y is 1. None: -1 is a class.
+        hints name it, or because every other label in y is 1. Where it may well be one, because
+        the others are 0 and 1 or negative, a warning says how it was read. None: -1 is a class.
     time_limit : float, optional
         Seconds after which the best answer so far is taken.
     random_state : int, RandomState or None
@@ -105,6 +107,8 @@ class HintClassifier(ClassifierMixin, HintEstimator):
         Class names in order.
     transduction_ : array of shape (N,)
         Labels inferred for the training rows.
+    loss_ : Loss
+        The loss that was minimised.
     objective_ : float
         Value of the problem above.
     solution_ : Solution
@@ -133,6 +137,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
     """
 
     solution_: Solution
+    loss_: Loss
 
     def __init__(
         self,
@@ -218,10 +223,11 @@ class HintClassifier(ClassifierMixin, HintEstimator):
                 "no hints; give at least one of them."
             )
         X = self._rows(X, reset=True)
-        known, codes = self._known(y, hints, X.shape[0])
+        known = gather(y, hints, X.shape[0], self.classes, self.unlabeled)
+        codes = self._codes(known)
         problem = Problem(
             X,
-            known,
+            known.hints,
             loss=self.loss,
             kernel=self.kernel,
             gamma=self.gamma,
@@ -253,13 +259,13 @@ class HintClassifier(ClassifierMixin, HintEstimator):
                     callback=self._callbacks(shown),
                 )
             )
+        self.loss_ = problem.loss_
         if self.solution_.status is Status.MAX_ITER:
             warnings.warn(self.solution_.status.value, ConvergenceWarning, stacklevel=2)
         return self
 
-    def _known(self, y: Any, hints: Hint | None, n: int) -> tuple[Hints, ClassCodes]:
-        """Labels in y as one more hint, and the classes."""
-        known = gather(y, hints, n, self.classes, self.unlabeled)
+    def _codes(self, known: Known) -> ClassCodes:
+        """Set `classes_` from what y and the hints say."""
         codes = infer_classes(self.classes, known.found, known.hints)
         if len(codes) < 2:
             only = f"only one class, {codes[0]!r}" if len(codes) else "no class"
@@ -268,10 +274,10 @@ class HintClassifier(ClassifierMixin, HintEstimator):
                 "Give classes=[...] if there are more."
             )
         self.classes_ = name_array(codes.names, known.dtype)
-        return known.hints, codes
+        return codes
 
     def _columns(self) -> int:
-        return get_loss(self.loss).n_columns(len(self.classes_))
+        return self.loss_.n_columns(len(self.classes_))
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Scores of new rows: (N,) for two classes (positive: the second), else (N, C)."""
@@ -282,10 +288,12 @@ class HintClassifier(ClassifierMixin, HintEstimator):
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         check_is_fitted(self)
-        X = self._rows(X, reset=False)
-        if not sp.issparse(X):
+        X, features = self._rows(X, reset=False), self.solution_.features
+        if features.basis_ is not None:
+            X = features.bring(X)
+        elif not sp.issparse(X):
             X = place(X, self.device, self.dtype)
-        return score(self.solution_.features, X, self.solution_.coef)
+        return score(features, X, self.solution_.coef)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Class names of new rows."""
@@ -296,7 +304,8 @@ class HintClassifier(ClassifierMixin, HintEstimator):
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Class probabilities of new rows, (N, C); for losses that give them."""
-        return np.asarray(get_loss(self.loss).predict_proba(self._scores(X)))
+        scores = self._scores(X)
+        return np.asarray(self.loss_.predict_proba(scores))
 
     def plot_history(self, axes: Any = None) -> Any:
         """Draw objective, residuals, penalty and label changes; returns the matplotlib figure."""

@@ -9,12 +9,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ClassCodes", "as_names", "is_name", "nth_class", "plain"]
+__all__ = ["ClassCodes", "as_names", "is_missing", "is_name", "nth_class", "plain", "sort_names"]
 
 
 def plain(name: Any) -> Any:
     """Turn a numpy scalar into the Python value it holds."""
     return name.item() if isinstance(name, np.generic) else name
+
+
+def is_missing(value: Any) -> bool:
+    """Whether this stands for nothing: None, NaN, or what pandas writes for them."""
+    if isinstance(value, float | np.floating):
+        return bool(np.isnan(value))
+    return value is None or type(value).__name__ in {"NAType", "NaTType"}
 
 
 def is_name(value: Any) -> bool:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,7 @@ from tacit.hints._classes import as_names, plain
 from tacit.hints._rows import Rows
 
 __all__ = [
+    "any_name",
     "name_from_data",
     "name_to_data",
     "names_from_data",
@@ -21,6 +25,18 @@ __all__ = [
     "rows_to_data",
 ]
 
+_any_name: ContextVar[bool] = ContextVar("any_name", default=False)
+
+
+@contextmanager
+def any_name() -> Iterator[None]:
+    """Let `name_to_data` pass names that no file can hold: hints with them compare too."""
+    token = _any_name.set(True)
+    try:
+        yield
+    finally:
+        _any_name.reset(token)
+
 
 def name_to_data(name: Any) -> Any:
     """One class name as JSON can hold it; tuples are marked, anything richer is refused."""
@@ -29,6 +45,8 @@ def name_to_data(name: Any) -> Any:
         return name
     if isinstance(name, tuple):
         return {"tuple": [name_to_data(v) for v in name]}
+    if _any_name.get():
+        return name
     raise TypeError(
         f"the class name {name!r} ({type(name).__name__}) cannot be written to a file; "
         "use strings, numbers, or tuples of them."
@@ -57,7 +75,7 @@ def names_from_data(data: Any) -> Any:
         return name_from_data(data)
     if data and all(isinstance(row, list) for row in data):
         flat = as_names([name_from_data(v) for row in data for v in row])
-        return flat.reshape(len(data), -1)
+        return flat.reshape(len(data), len(data[0]))
     return as_names([name_from_data(v) for v in data])
 
 
