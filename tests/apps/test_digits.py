@@ -9,6 +9,8 @@ from tacit.experiments import reproduce
 from tacit.experiments.weak_supervision import _digits
 from tacit.experiments.weak_supervision._digits import Case, measure
 
+pytestmark = pytest.mark.filterwarnings("ignore::tacit.CollapseWarning")
+
 
 def blobs(n, seed):
     """Ten classes around corners of a cube, far apart."""

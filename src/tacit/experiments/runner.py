@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -15,10 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 import tacit
-from tacit.exceptions import TacitError
+from tacit.exceptions import CollapseWarning, TacitError
 from tacit.experiments._record import Record, canonical, code_digest, signature
 from tacit.experiments.base import Cell, Experiment, Report
 from tacit.persistence import whole_file
@@ -168,7 +170,9 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
 
 def run_cell(experiment: Experiment, cell: Cell) -> dict[str, Any]:
     """Run one cell with one thread; its figures as a file would give them back."""
-    with threadpool_limits(1):
+    with threadpool_limits(1), warnings.catch_warnings():
+        for kind in (CollapseWarning, ConvergenceWarning):  # the figures show what they would say
+            warnings.simplefilter("ignore", kind)
         figures = experiment.run(dict(cell))
     if both := sorted(cell.keys() & figures.keys()):
         raise ValueError(f"{experiment.name}: cell and figures both have {', '.join(both)}.")
