@@ -17,6 +17,7 @@ EXPERIMENTS: dict[str, str] = {
     "moons-balance": "weak_supervision.moons_balance:MoonsBalance",
     "moons-negative": "weak_supervision.moons_negative:MoonsNegative",
     "mnist-negative": "weak_supervision.mnist_negative:MnistNegative",
+    "scaling": "weak_supervision.scaling:Scaling",
 }
 
 
