@@ -53,6 +53,8 @@ def measure(way: str, folder: Path) -> dict[str, Any]:
     before = peak()
     fit(len(X))
     growth, kernel, data = peak() - before, 4.0 * len(X) ** 2, float(X.nbytes)
+    if growth < kernel:
+        raise SystemExit(f"grew by {growth / MB:.0f} MB, less than the kernel matrix has")
     return {
         "fit": way,
         "rows": len(X),
@@ -64,12 +66,26 @@ def measure(way: str, folder: Path) -> dict[str, Any]:
     }
 
 
-def in_a_process(way: str, folder: Path) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--way", way, "--rows-in", str(folder)]
+def write_rows(n: int, folder: Path) -> None:
+    """Draw rows and hints."""
+    rng = np.random.default_rng(0)
+    X, y, _, _ = load()
+    chosen = balanced(y, n, rng)
+    parts = {"X": X[chosen], "y": y[chosen], "wrong": negatives(y[chosen], 1, rng)}
+    for name, part in parts.items():
+        np.save(folder / f"{name}.npy", part)
+
+
+def in_a_process(*arguments: str) -> str:
+    """Run this file again; what it prints.
+
+    Reading all digits is such a process too: a process inherits the peak of the one that starts it.
+    """
+    command = [sys.executable, __file__, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SystemExit(f"{way}: {done.stderr.strip()}")
-    return dict(json.loads(done.stdout))
+        raise SystemExit(f"{' '.join(arguments)}: {done.stderr.strip()}")
+    return done.stdout
 
 
 def main() -> None:
@@ -77,22 +93,22 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the rows here")
     parser.add_argument("--quick", action="store_true", help="4000 rows")
     parser.add_argument("--way", choices=list(WAYS), help="one fit in this process")
-    parser.add_argument("--rows-in", type=Path, help="folder of the rows for it")
+    parser.add_argument("--write-rows", action="store_true", help="only draw rows and hints")
+    parser.add_argument("--folder", type=Path, help="of rows and hints, for these two")
     given = parser.parse_args()
     if given.way:
-        print(json.dumps(measure(given.way, given.rows_in)))
+        print(json.dumps(measure(given.way, given.folder)))
         return
-    rng = np.random.default_rng(0)
-    X, y, _, _ = load()
-    chosen = balanced(y, 4000 if given.quick else 10_000, rng)
+    if given.write_rows:
+        write_rows(4000 if given.quick else 10_000, given.folder)
+        return
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        parts = {"X": X[chosen], "y": y[chosen], "wrong": negatives(y[chosen], 1, rng)}
-        for name, part in parts.items():
-            np.save(Path(folder) / f"{name}.npy", part)
+        quick = ["--quick"] if given.quick else []
+        in_a_process("--write-rows", "--folder", folder, *quick)
         for way in WAYS:
-            rows.append(in_a_process(way, Path(folder)))
-            r = rows[-1]
+            r = json.loads(in_a_process("--way", way, "--folder", folder))
+            rows.append(r)
             print(
                 f"{way:22} grew by {r['growth_mb']:5.0f} MB: {r['ratio']:.2f} x the kernel's "
                 f"{r['kernel_mb']:.0f} MB beside {r['data_mb']:.0f} MB of rows (limit {LIMIT})",

@@ -38,7 +38,7 @@ __all__ = ["LowRankSpace", "low_rank"]
 # Ridges tried on the landmarks' matrix, in units of eps times its trace.
 RIDGES = (1.0, 10.0, 100.0, 1e3, 1e4)
 # Rows whose features are made at a time: enough for full speed, little memory.
-CHUNK = 2048
+CHUNK = 1024
 
 
 class LowRankSpace(ScoreSpace):

@@ -25,7 +25,7 @@ SETTINGS: dict[str, Any] = {
     "gamma": 0.02,
     "C": 1.0,
     "cost": 5.0,  # of a broken link
-    "landmarks": 1000,
+    "landmarks": 1500,  # as by default
     "models": 4,  # in the mean
     "em_tol": 1e-2,
 }
