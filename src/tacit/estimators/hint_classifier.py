@@ -67,9 +67,10 @@ class HintClassifier(ClassifierMixin, HintEstimator):
         Factor on the weight of rows whose label is known: how much they count against the others.
     fit_intercept : bool
         Add 1 to the kernel: an intercept, regularised like everything else.
-    solver : {"admm", "em", "sdp"}
-        Discrete-continuous ADMM, or a baseline: hard EM, or a rounded convex relaxation (for the
-        softmax loss and strict hints).
+    solver : {"admm", "em", "sdp", "inductive"}
+        Discrete-continuous ADMM, or a baseline: hard EM; a rounded convex relaxation (for the
+        softmax loss and strict hints); or a fit of the labelled rows alone, after which the others
+        get the cheapest labels that the hints allow.
     n_init : int or "auto"
         Starts, of which the best by objective is kept.
     max_iter : int

@@ -20,13 +20,19 @@ from tacit.solvers._front import (
 from tacit.solvers.admm import ADMM
 from tacit.solvers.alternate import Outcome, in_original_order
 from tacit.solvers.hard_em import HardEM
+from tacit.solvers.inductive import Inductive
 from tacit.solvers.kernel_kmeans import cluster
 from tacit.solvers.sdp import SDP
 
 __all__ = ["SOLVERS", "solve"]
 
-SolverType: TypeAlias = type[ADMM] | type[HardEM] | type[SDP]
-SOLVERS: dict[str, SolverType] = {"admm": ADMM, "em": HardEM, "sdp": SDP}
+SolverType: TypeAlias = type[ADMM] | type[HardEM] | type[SDP] | type[Inductive]
+SOLVERS: dict[str, SolverType] = {
+    "admm": ADMM,
+    "em": HardEM,
+    "sdp": SDP,
+    "inductive": Inductive,
+}
 
 CLUSTER_SOLVERS = ("kmeans",)
 
@@ -79,9 +85,10 @@ def solve(
     ----------
     problem : Problem or ClusterProblem
         Data, model and hints.
-    solver : {"admm", "em", "sdp"}, or "kmeans" for a ClusterProblem
-        Discrete-continuous ADMM by default, or one of two baselines: hard EM; a convex relaxation,
-        rounded, for the softmax loss and strict hints. k-means for clusters.
+    solver : {"admm", "em", "sdp", "inductive"}, or "kmeans" for a ClusterProblem
+        Discrete-continuous ADMM by default, or one of three baselines: hard EM; a convex
+        relaxation, rounded, for the softmax loss and strict hints; a fit of the labelled rows
+        alone, after which the others get the cheapest labels allowed. k-means for clusters.
     n_init : int or "auto"
         Starts, or roundings of the relaxation; the best by objective is kept.
     max_iter : int

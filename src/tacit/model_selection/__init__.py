@@ -1,0 +1,6 @@
+"""Choosing settings from labelled rows and hints alone."""
+
+from tacit.model_selection.folds import HintFolds
+from tacit.model_selection.search import HintSearchCV, cross_val_hints
+
+__all__ = ["HintFolds", "HintSearchCV", "cross_val_hints"]
