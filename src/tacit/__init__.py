@@ -2,7 +2,14 @@
 
 from tacit import datasets, hints, losses, oracles
 from tacit.estimators import HintClassifier, HintKMeans
-from tacit.exceptions import DamagedFile, InfeasibleHints, NoOracle, NotConverged, TacitError
+from tacit.exceptions import (
+    DamagedFile,
+    InfeasibleHints,
+    MissingData,
+    NoOracle,
+    NotConverged,
+    TacitError,
+)
 from tacit.persistence import load, save
 from tacit.problem import ClusterProblem, Problem
 from tacit.result import Clustering, History, Iteration, Solution, Status
@@ -19,6 +26,7 @@ __all__ = [
     "History",
     "InfeasibleHints",
     "Iteration",
+    "MissingData",
     "NoOracle",
     "NotConverged",
     "Problem",

@@ -6,7 +6,8 @@
     ├── InfeasibleHints   no labeling satisfies all the hints; names a smallest conflicting subset
     ├── NoOracle          no discrete solver accepts the hints; says why each one refused
     ├── NotConverged      raised only by ``Solution.raise_for_status``
-    └── DamagedFile       a saved model or hints file that cannot be trusted
+    ├── DamagedFile       a saved model, hints or data file that cannot be trusted
+    └── MissingData       a public data set is not where it is looked for
 
 Wrong arguments are ordinary ``ValueError`` or ``TypeError``.
 """
@@ -16,7 +17,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["DamagedFile", "InfeasibleHints", "NoOracle", "NotConverged", "TacitError"]
+__all__ = [
+    "DamagedFile",
+    "InfeasibleHints",
+    "MissingData",
+    "NoOracle",
+    "NotConverged",
+    "TacitError",
+]
 
 
 class TacitError(Exception):
@@ -49,3 +57,7 @@ class NotConverged(TacitError, RuntimeError):
 
 class DamagedFile(TacitError, ValueError):
     """A file is truncated, altered, or not what its name says."""
+
+
+class MissingData(TacitError, FileNotFoundError):
+    """A public data set is not where it is looked for; the message says what to set."""
