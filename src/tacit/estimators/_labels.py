@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from tacit.hints import Hint, Hints, Labels
 from tacit.hints._partial import read_labels
 
@@ -44,10 +42,10 @@ def gather(y: Any, hint: Hint | None, n: int, classes: Any, unlabeled: Any) -> K
     if y is None:
         return Known(Hints(parts), [], None)
     labels = read_labels(y, classes, hint, unlabeled)
-    if len(np.asarray(y)) != n:
+    if labels.n != n:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n} rows "
-            f"but y has {len(np.asarray(y))}."
+            f"but y has {labels.n}."
         )
     if not len(labels.rows):
         return Known(Hints(parts), [], None)

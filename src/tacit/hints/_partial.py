@@ -23,6 +23,8 @@ class PartialLabels:
 
     rows: npt.NDArray[np.intp]
     names: npt.NDArray[Any]
+    n: int
+    """Entries of y."""
 
 
 def read_labels(y: Any, classes: Any, hint: Hint | None, unlabeled: Any) -> PartialLabels:
@@ -62,7 +64,7 @@ def read_labels(y: Any, classes: Any, hint: Hint | None, unlabeled: Any) -> Part
     names = y[rows]
     if len(names) and not _mixed(names):
         check_classification_targets(names)
-    return PartialLabels(rows, names)
+    return PartialLabels(rows, names, len(y))
 
 
 def _as_array(y: Any) -> npt.NDArray[Any]:

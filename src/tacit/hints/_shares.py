@@ -42,10 +42,8 @@ def estimate_shares(
         )
     lower, upper = _interval(counts, float(level))
     # What the labels themselves leave open, which matters where most rows have one.
-    open_rows = len(np.asarray(y)) - len(names)
-    n = open_rows + len(names)
-    lower = np.minimum(lower, (counts + open_rows) / n)
-    upper = np.maximum(upper, counts / n)
+    lower = np.minimum(lower, (counts + known.n - len(names)) / known.n)
+    upper = np.maximum(upper, counts / known.n)
     return _by_name(codes, lower), _by_name(codes, upper)
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
-from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.model_selection import check_cv
 
 from tacit.backends import to_numpy
 from tacit.hints import Hint, Hints, Labels
@@ -19,7 +17,7 @@ from tacit.hints._partial import read_labels
 from tacit.hints.combine import infer_classes
 from tacit.solvers._order import content_keys
 
-__all__ = ["HintFolds", "HintsFrom", "HintsOf"]
+__all__ = ["HintFolds", "HintsFrom", "HintsOf", "make_hints"]
 
 IntArray = npt.NDArray[np.intp]
 # A hint, or a function that makes one from the labels that are known at the time.
@@ -34,6 +32,8 @@ class HintsOf:
     ----------
     hints : Hints
         Labels of the rows kept, and all other hints.
+    left : (N,) array
+        Labels still known, None elsewhere.
     hidden : (M,) array
         Rows whose labels are hidden.
     names : (M,) array
@@ -41,8 +41,13 @@ class HintsOf:
     """
 
     hints: Hints
+    left: npt.NDArray[Any]
     hidden: IntArray
     names: npt.NDArray[Any]
+
+    def plus(self, more: HintsFrom) -> Hints:
+        """Hints, and those that are made from the labels still known."""
+        return Hints([self.hints, *make_hints(more, self.left)])
 
 
 class HintFolds:
@@ -68,31 +73,31 @@ class HintFolds:
     def __init__(
         self, y: Any, hints: HintsFrom, n: int, classes: Any = None, unlabeled: Any = "auto"
     ) -> None:
-        stated = [] if hints is None or not isinstance(hints, Hint) else list(Hints([hints]))
-        self.n, self._make = n, hints if callable(hints) else None
-        if hints is not None and not callable(hints) and not isinstance(hints, Hint):
-            raise TypeError(
-                f"hints must be made of tacit.hints or be a function that makes them from labels, "
-                f"got {type(hints).__name__}."
-            )
+        self.n, self._make = n, None if isinstance(hints, Hint) else hints
+        stated = Hints([hints] if isinstance(hints, Hint) else [])
         self.others = Hints(h for h in stated if not isinstance(h, Labels))
-        self.labels = _empty(n)
+        self.labels = np.full(n, None, object)
         for h in stated:
             if isinstance(h, Labels):
-                self.labels[h.rows()] = h.each
+                self.labels[h.rows()] = h.classes
         if y is not None:
-            if len(np.asarray(y, dtype=object)) != n:
-                raise ValueError(f"X has {n} rows but y has {len(np.asarray(y, dtype=object))}.")
-            known = read_labels(y, classes, Hints(stated) if stated else None, unlabeled)
-            self.labels[known.rows] = known.names.tolist()
+            self._read(y, stated if stated.parts else None, classes, unlabeled)
         self.rows = np.flatnonzero([v is not None for v in self.labels])
         if len(self.rows) < 2:
             raise ValueError(
-                f"{len(self.rows)} labels are known; cross-validation hides some and needs others, "
-                "so give at least two."
+                f"the number of known labels is {len(self.rows)}; cross-validation hides some and "
+                "needs others, so give at least two."
             )
-        found = self.labels[self.rows].tolist()
-        self.codes: ClassCodes = infer_classes(classes, found, Hints(stated))
+        self.codes: ClassCodes = infer_classes(classes, self.labels[self.rows].tolist(), stated)
+
+    def _read(self, y: Any, hint: Hint | None, classes: Any, unlabeled: Any) -> None:
+        known = read_labels(y, classes, hint, unlabeled)
+        if known.n != self.n:
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {self.n} rows "
+                f"but y has {known.n}."
+            )
+        self.labels[known.rows] = known.names.tolist()
 
     def known(self, hidden: IntArray | None = None) -> HintsOf:
         """Hints without the labels of some rows."""
@@ -100,13 +105,9 @@ class HintFolds:
         left = self.labels.copy()
         left[hidden] = None
         kept = np.flatnonzero([v is not None for v in left])
-        parts: list[Hint] = [Labels(kept, left[kept]), self.others]
-        if self._make is not None:
-            made = self._make(left)
-            if not isinstance(made, Hint):
-                raise TypeError(f"the function given as hints returned {type(made).__name__}.")
-            parts.append(made)
-        return HintsOf(Hints(parts), hidden, self.labels[hidden])
+        labels = Labels(kept, left[kept])
+        made = make_hints(self._make, left)
+        return HintsOf(Hints([labels, self.others, *made]), left, hidden, self.labels[hidden])
 
     def split(self, cv: Any, X: Any, seed: int = 0, square: bool = False) -> Iterator[IntArray]:
         """Rows to hide, fold after fold.
@@ -146,5 +147,14 @@ class HintFolds:
             yield np.sort(self.rows[order[fold::k]])
 
 
-def _empty(n: int) -> npt.NDArray[Any]:
-    return np.full(n, None, object)
+def make_hints(make: HintsFrom, labels: npt.NDArray[Any]) -> list[Hint]:
+    """Return the hint itself, or what a function makes of the labels."""
+    made = make(labels.copy()) if callable(make) else make
+    if made is None:
+        return []
+    if not isinstance(made, Hint):
+        raise TypeError(
+            "hints must be made of tacit.hints, or be a function that makes such hints from "
+            f"labels; got {type(made).__name__}."
+        )
+    return [made]

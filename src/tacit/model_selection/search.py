@@ -1,94 +1,26 @@
-"""Grid search and cross-validation in which only labels are hidden."""
+"""Grid search in which only labels are hidden."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
-from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.exceptions import FitFailedWarning
-from sklearn.metrics import get_scorer
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.exceptions import InfeasibleHints
-from tacit.hints import Hint, Hints
-from tacit.hints._classes import plain
-from tacit.model_selection.folds import HintFolds, HintsFrom, HintsOf
-from tacit.problem import read_rows
+from tacit.model_selection.folds import HintsFrom
+from tacit.model_selection.scoring import Scoring, fit, is_square, read_folds, rows_of, run
 
-__all__ = ["HintSearchCV", "cross_val_hints"]
+__all__ = ["HintSearchCV"]
 
 FloatArray = npt.NDArray[np.float64]
-Scoring = str | Callable[..., float] | None
 # Settings whose scores differ by less have the same rank: means of folds are rounded.
 SAME = 12
-
-
-def cross_val_hints(
-    estimator: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    hints: HintsFrom = None,
-    sample_weight: Any = None,
-    cv: Any = 5,
-    scoring: Scoring = None,
-    n_jobs: int | None = None,
-    random_state: int = 0,
-) -> FloatArray:
-    """Score an estimator on labels that are hidden from it in turn.
-
-    Unlike scikit-learn's `cross_val_score`, only labels are left out: the rows whose labels are
-    hidden stay among the unlabelled ones, with every other hint about them.
-
-    Parameters
-    ----------
-    estimator : HintClassifier or another estimator of this package
-        Not changed.
-    X : array or sparse matrix of shape (N, d)
-        All rows, labelled or not.
-    y : array of shape (N,), optional
-        Labels where they are known.
-    hints : Hint or callable, optional
-        What else is known; labels in it are hidden too. A callable gets an array of N labels, None
-        where they are unknown or hidden, and returns hints: for bounds estimated from labels.
-    sample_weight : array of shape (N,), optional
-        Weight of each row's loss.
-    cv : int, splitter or iterable, default=5
-        Folds over the labelled rows. A number: that many, or one for each label where these are
-        fewer, each with its share of every class, the same for every order of the rows.
-    scoring : None, str or callable
-        By default the share of the hidden labels that `transduction_` holds; else a scorer of
-        scikit-learn's, which gets the rows with hidden labels, and those labels.
-    n_jobs : int, optional
-        Processes.
-    random_state : int
-        Seed of the folds.
-
-    Returns
-    -------
-    array of shape (folds,)
-
-    Examples
-    --------
-    >>> from tacit import HintClassifier, hints
-    >>> from tacit.model_selection import cross_val_hints
-    >>> X = [[0.0], [0.1], [0.2], [0.8], [0.9], [1.0]]
-    >>> y = ["low", "low", "", "", "high", "high"]
-    >>> cross_val_hints(HintClassifier(random_state=0), X, y, hints=hints.Share(0.5, 0.5), cv=2)
-    array([1., 1.])
-    """
-    folds = _read(estimator, X, y, hints)
-    hidden = list(folds.split(cv, _rows(X), random_state, _square(estimator)))
-    tasks = ((estimator, folds.known(rows), {}) for rows in hidden)
-    return np.array(_run(tasks, X, folds, sample_weight, scoring, n_jobs, "raise"))
 
 
 def _has(name: str) -> Callable[[HintSearchCV], bool]:
@@ -184,17 +116,17 @@ class HintSearchCV(MetaEstimatorMixin, BaseEstimator):
             Weight of each row's loss.
         """
         candidates = list(ParameterGrid(self.param_grid))
-        folds = _read(self.estimator, X, y, hints)
-        square = _square(self.estimator)
-        hidden = list(folds.split(self.cv, _rows(X), self.random_state, square))
+        folds = read_folds(self.estimator, X, y, hints)
+        square = is_square(self.estimator)
+        hidden = list(folds.split(self.cv, rows_of(X), self.random_state, square))
         tasks = ((self.estimator, folds.known(rows), p) for p in candidates for rows in hidden)
-        scores = _run(tasks, X, folds, sample_weight, self.scoring, self.n_jobs, self.error_score)
+        scores = run(tasks, X, folds, sample_weight, self.scoring, self.n_jobs, self.error_score)
         self.n_splits_ = len(hidden)
         self.cv_results_ = _results(candidates, np.reshape(scores, (len(candidates), len(hidden))))
         self._choose(candidates)
         if self.refit:
             everything = folds.known()
-            self.best_estimator_ = _fit(
+            self.best_estimator_ = fit(
                 self.estimator, everything, self.best_params_, X, folds, sample_weight
             )
         return self
@@ -250,11 +182,21 @@ class HintSearchCV(MetaEstimatorMixin, BaseEstimator):
         return float(self.best_estimator_.score(X, y))
 
 
-def _read(estimator: Any, X: Any, y: Any, hints: HintsFrom) -> HintFolds:
-    return HintFolds(
-        y,
-        hints,
-        _rows(X).shape[0],
-        getattr(estimator, "classes", None),
-        getattr(estimator, "unlabeled", "auto"),
-    )
+def _results(candidates: list[dict[str, Any]], scores: FloatArray) -> dict[str, Any]:
+    """Put scores by setting and fold under scikit-learn's names."""
+    means = scores.mean(axis=1)
+    # NaN ranks last.
+    low = np.where(np.isnan(means), -np.inf, np.round(means, SAME))
+    results: dict[str, Any] = {"params": candidates}
+    for name in sorted({name for params in candidates for name in params}):
+        column = np.ma.array(np.empty(len(candidates), object), mask=True)
+        for i, params in enumerate(candidates):
+            if name in params:
+                column[i] = params[name]
+        results[f"param_{name}"] = column
+    for fold in range(scores.shape[1]):
+        results[f"split{fold}_test_score"] = scores[:, fold]
+    results["mean_test_score"] = means
+    results["std_test_score"] = scores.std(axis=1)
+    results["rank_test_score"] = np.array([1 + int((low > v).sum()) for v in low], np.int32)
+    return results

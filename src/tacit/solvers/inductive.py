@@ -83,7 +83,7 @@ class Inductive:
         return Outcome(whole, labels, status, (whole.objective,))
 
     def _labelled_alone(self) -> Problem:
-        """The problem without what other rows and the hints add."""
+        """Drop what other rows and the hints add."""
         problem = self.problem
         return replace(
             problem,
