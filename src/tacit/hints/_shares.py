@@ -17,6 +17,7 @@ __all__ = ["estimate_shares"]
 FloatArray = npt.NDArray[np.float64]
 # Rows of each class that the prior adds: shares near one half are likelier than near 0 or 1.
 PRIOR = 2.0
+ROUNDING = 1e-9  # of a product of a share and a number of rows
 
 
 def estimate_shares(
@@ -41,9 +42,11 @@ def estimate_shares(
             "all of them."
         )
     lower, upper = _interval(counts, float(level))
-    # What the labels themselves leave open, which matters where most rows have one.
-    lower = np.minimum(lower, (counts + known.n - len(names)) / known.n)
-    upper = np.maximum(upper, counts / known.n)
+    if not _possible(lower, upper, counts, known.n):
+        # Few rows are open: whole rows of them, beside the labelled ones as they are.
+        left = known.n - len(names)
+        lower = (counts + np.floor(left * lower)) / known.n
+        upper = (counts + np.ceil(left * upper)) / known.n
     return _by_name(codes, lower), _by_name(codes, upper)
 
 
@@ -55,6 +58,13 @@ def _interval(counts: FloatArray, level: float) -> tuple[FloatArray, FloatArray]
     lower, upper = betaincinv(a, b, tail), betaincinv(a, b, 1.0 - tail)
     mean = a / a.sum()
     return np.minimum(lower, mean), np.maximum(upper, mean)
+
+
+def _possible(lower: FloatArray, upper: FloatArray, counts: FloatArray, n: int) -> bool:
+    """Whether whole rows, among them the labelled ones, can be within all bounds."""
+    least = np.maximum(np.ceil(lower * n - ROUNDING), counts)
+    most = np.minimum(np.floor(upper * n + ROUNDING), counts + n - counts.sum())
+    return bool((least <= most).all() and least.sum() <= n <= most.sum())
 
 
 def _by_name(codes: ClassCodes, values: FloatArray) -> dict[Any, float]:

@@ -289,8 +289,9 @@ class Share(Hint):
 
         for :math:`n_c` of the :math:`l` labels: what is believed of the share of class c after
         seeing them, if every class had two labels beforehand. It supposes that the labelled rows
-        were drawn at random. Intervals hold their mean at least, and what y itself says, so the
-        bounds never contradict each other or the labels.
+        were drawn at random. Intervals hold their mean at least; and where so few rows are open
+        that whole rows could not be within all bounds, labelled rows count as they are and the
+        bounds are those of the others: neither each other nor y do they contradict.
 
         Parameters
         ----------
