@@ -13,7 +13,10 @@ from tacit.experiments.runner import Written, reproduce
 __all__ = ["EXPERIMENTS", "Cell", "Experiment", "Report", "Written", "load", "reproduce"]
 
 # Module and class of each, imported when it is asked for.
-EXPERIMENTS: dict[str, str] = {}
+EXPERIMENTS: dict[str, str] = {
+    "moons-balance": "weak_supervision.moons_balance:MoonsBalance",
+    "moons-negative": "weak_supervision.moons_negative:MoonsNegative",
+}
 
 
 def load(name: str) -> Experiment:

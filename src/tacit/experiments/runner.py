@@ -185,13 +185,21 @@ def _write(
         "cells_of_other_code": other,
     }
     data = head | {"figures": json.loads(canonical(report.figures)), "rows": rows}
-    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = _json(data)
     markdown = _markdown(experiment, quick, report, other, len(rows))
     files = [folder / f"{experiment.name}{end}" for end in (".json", ".md")]
     for path, content in zip(files, (text, markdown), strict=True):
         with whole_file(path, "w", encoding="utf-8") as file:
             file.write(content)
     return data, markdown, files + _draw(experiment, folder, report)
+
+
+def _json(data: dict[str, Any]) -> str:
+    """One line for every row, the rest indented."""
+    top = json.dumps(data | {"rows": []}, indent=2, ensure_ascii=False, allow_nan=False)
+    rows = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in data["rows"])
+    lines = ",\n".join(f"    {row}" for row in rows)
+    return top.removesuffix("[]\n}") + f"[\n{lines}\n  ]\n}}\n"
 
 
 def _markdown(experiment: Experiment, quick: bool, report: Report, other: int, n: int) -> str:
