@@ -155,6 +155,15 @@ def test_counts_alone_find_the_moons():
     assert np.mean(answer.labels != y) <= 0.02
 
 
+def test_reheats_are_limited_and_only_help():
+    problem, _ = counted()
+    answers = [solve(problem, random_state=0, n_init=1, n_reheats=k) for k in (0, 2, "auto")]
+    phases = [[i.phase for i in a.history.iterations if i.iteration == 0] for a in answers]
+    assert phases[0].count("reheat") == 0
+    assert phases[1].count("reheat") <= 2 < phases[2].count("reheat") <= 8
+    assert answers[2].objective <= answers[1].objective * (1 + 1e-4)
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_callback_stops_and_sees_every_iteration(solver):
     problem, _ = made("counts", solver)
@@ -198,6 +207,8 @@ def test_contradictions_are_found_before_any_work(solver):
         ({"n_init": 0}, "n_init=0; expected a positive integer or 'auto'"),
         ({"max_iter": 0}, "max_iter=0; expected an integer, at least 1"),
         ({"tol": 0}, "tol=0; expected a positive number"),
+        ({"n_reheats": -1}, "n_reheats=-1; expected 0, a positive integer or 'auto'"),
+        ({"n_reheats": "many"}, "n_reheats='many'; expected 0"),
         ({"time_limit": -1}, "time_limit=-1; expected a positive number"),
     ],
 )

@@ -80,6 +80,10 @@ class HintClassifier(ClassifierMixin, HintEstimator):
     polish : bool
         Whether to fit the classifier to the labels found until that gap is reached. False is
         faster and takes the classifier that the search for labels left.
+    n_reheats : int or "auto"
+        How often, at most, the best answer of a start is molten again in search of a better one,
+        for solver="admm". By default up to eight times where hints bound counts, else never; 0 is
+        fast.
     dtype : {"float64", "float32"}
         Precision of scores, kernel matrix and solves.
     device : str, optional
@@ -152,6 +156,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
         max_iter: int = 1000,
         tol: float = 1e-4,
         polish: bool = True,
+        n_reheats: int | str = "auto",
         dtype: str = "float64",
         device: str | None = None,
         unlabeled: Any = "auto",
@@ -177,6 +182,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.polish = polish
+        self.n_reheats = n_reheats
         self.dtype = dtype
         self.device = device
         self.unlabeled = unlabeled
@@ -246,6 +252,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
                     max_iter=self.max_iter,
                     tol=self.tol,
                     polish=self.polish,
+                    n_reheats=self.n_reheats,
                     random_state=self.random_state,
                     time_limit=self.time_limit,
                     callback=self._callbacks(shown),

@@ -14,6 +14,7 @@ from tacit.solvers._front import (
     Front,
     RandomState,
     check_options,
+    check_reheats,
     prepare,
     quiet_threads,
 )
@@ -46,6 +47,7 @@ def solve(
     max_iter: int = 1000,
     tol: float = 1e-4,
     polish: bool = True,
+    n_reheats: int | str = "auto",
     random_state: RandomState = None,
     time_limit: float | None = None,
     callback: Callbacks = None,
@@ -61,6 +63,7 @@ def solve(
     max_iter: int = 1000,
     tol: float = 1e-4,
     polish: bool = True,
+    n_reheats: int | str = "auto",
     random_state: RandomState = None,
     time_limit: float | None = None,
     callback: Callbacks = None,
@@ -75,6 +78,7 @@ def solve(
     max_iter: int = 1000,
     tol: float = 1e-4,
     polish: bool = True,
+    n_reheats: int | str = "auto",
     random_state: RandomState = None,
     time_limit: float | None = None,
     callback: Callbacks = None,
@@ -99,6 +103,9 @@ def solve(
     polish : bool
         Fit the classifier to the labels found until its duality gap is within `tol`. False takes
         what the last iteration left, for "admm": faster, with the gap it has.
+    n_reheats : int or "auto"
+        For "admm": how often, at most, the best answer of a start is molten again in search of a
+        better one. By default up to eight times where hints bound counts, else never; 0 is fast.
     random_state : int, Generator, RandomState or None
         Seed of everything random.
     time_limit : float, optional
@@ -130,6 +137,8 @@ def solve(
     solver = solver or "admm"
     _known_solver(solver, tuple(SOLVERS))
     check_options(n_init, max_iter, tol, time_limit)
+    check_reheats(n_reheats)
+    n_reheats = n_reheats if isinstance(n_reheats, str) else int(n_reheats)
     n_init = n_init if isinstance(n_init, str) else int(n_init)
     front = prepare(problem, random_state, time_limit, callback)
     ordered, loop = front.problem, front.loop
@@ -138,7 +147,7 @@ def solve(
     with quiet_threads(problem.n):
         space = ordered.space(features, rng)
         given = (ordered, space, front.oracle, loop, rng, n_init, max_iter, tol)
-        run = ADMM(*given, polish) if solver == "admm" else SOLVERS[solver](*given)
+        run = ADMM(*given, polish, n_reheats) if solver == "admm" else SOLVERS[solver](*given)
         outcome = run.solve()
     outcome = in_original_order(outcome, front.back, features.explicit)
     if not features.explicit and problem.kernel != "precomputed":
