@@ -27,13 +27,10 @@ from tacit.solvers.sdp import SDP
 
 __all__ = ["SOLVERS", "solve"]
 
-SolverType: TypeAlias = type[ADMM] | type[HardEM] | type[SDP] | type[Inductive]
-SOLVERS: dict[str, SolverType] = {
-    "admm": ADMM,
-    "em": HardEM,
-    "sdp": SDP,
-    "inductive": Inductive,
-}
+JointSolver: TypeAlias = type[ADMM] | type[HardEM] | type[SDP]
+# What looks for labels and classifier together; and what only fits the labelled rows.
+JOINT: dict[str, JointSolver] = {"admm": ADMM, "em": HardEM, "sdp": SDP}
+SOLVERS: dict[str, JointSolver | type[Inductive]] = {**JOINT, "inductive": Inductive}
 
 CLUSTER_SOLVERS = ("kmeans",)
 
@@ -145,10 +142,14 @@ def solve(
     rng = np.random.default_rng(front.seed)
     features = ordered.feature_map(rng)
     with quiet_threads(problem.n):
-        space = ordered.space(features, rng)
-        given = (ordered, space, front.oracle, loop, rng, n_init, max_iter, tol)
-        run = ADMM(*given, polish, n_reheats) if solver == "admm" else SOLVERS[solver](*given)
-        outcome = run.solve()
+        if solver == "inductive":  # needs no space of all rows
+            alone = Inductive(ordered, features, front.oracle, loop, rng, max_iter, tol)
+            outcome = alone.solve()
+        else:
+            space = ordered.space(features, rng)
+            given = (ordered, space, front.oracle, loop, rng, n_init, max_iter, tol)
+            run = ADMM(*given, polish, n_reheats) if solver == "admm" else JOINT[solver](*given)
+            outcome = run.solve()
     outcome = in_original_order(outcome, front.back, features.explicit)
     if not features.explicit and problem.kernel != "precomputed":
         features = problem.feature_map(np.random.default_rng(front.seed))  # rows as given
