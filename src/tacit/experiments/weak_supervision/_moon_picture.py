@@ -115,7 +115,7 @@ def _draw_panel(
     labels = labels_of(first[method])
     error = 100 * first[method]["label_error"]
     decide = None if method == "hints" else fitted_to(case, labels, method == "kmeans")
-    name = shown.names[method].split(",")[0]
+    name = _short(shown.names[method])
     answer = Answer(f"{letter}  {name}: {error:.1f} % wrong", labels, decide)
     draw_answer(ax, case.X, case.y, answer, frame, CLASSES)
 
@@ -151,17 +151,23 @@ def _draw_course(first: dict[str, dict[str, Any]], names: dict[str, str], ax: An
         ax.plot([], [], color=PHASES.get(phase, INK), lw=2.5, label=phase)
     ax.set(yscale="log", xlabel="iteration", ylabel="objective", xlim=(0, max(start - 1, 1)))
     ax.set_title("how it was found", loc="left")
-    ax.legend(frameon=False, fontsize=8.5, ncols=3, loc="lower right", bbox_to_anchor=(1.01, 0.98))
+    ax.legend(
+        frameon=False,
+        fontsize=8.5,
+        ncols=3,
+        loc="lower left",
+        bbox_to_anchor=(0.45, 0.97),
+        handlelength=1.2,
+        columnspacing=1.0,
+    )
     _plain_log(ax.yaxis)
     ax.spines[["top", "right"]].set_visible(False)
-    ends = {name: first[name]["objective"] for name in ("kmeans", "em", "truth")}
-    _mark(
-        ax,
-        {
-            f"{names[m].split(',')[0].removeprefix('constrained ')} {v:.1f}": v
-            for m, v in ends.items()
-        },
-    )
+    marks = {m: first[m]["objective"] for m in ("kmeans", "em", "truth")}
+    _mark(ax, {f"{_short(names[m])} {value:.1f}": value for m, value in marks.items()})
+
+
+def _short(name: str) -> str:
+    return name.split(",")[0].removeprefix("constrained ")
 
 
 def _mark(ax: Any, marks: dict[str, float]) -> None:
