@@ -12,7 +12,12 @@ from sklearn.model_selection import KFold, LeaveOneOut
 
 from tacit import HintClassifier, HintKMeans, InfeasibleHints, hints
 from tacit.hints import Labels, Share
-from tacit.model_selection import HintFolds, HintSearchCV, cross_val_hints, log_likelihood
+from tacit.model_selection import (
+    HintFolds,
+    HintSearchCV,
+    calibrated_likelihood,
+    cross_val_hints,
+)
 
 RNG = np.random.default_rng(3)
 Y = np.repeat(["ant", "bee"], [30, 20])
@@ -113,15 +118,38 @@ def test_default_score_is_the_share_of_hidden_labels_found():
     assert scores.tolist() == [2 / 3, 0.0]
 
 
-def test_likelihood_by_hand():
-    class Sure:
-        classes_ = np.array(["ant", "bee"])
+def test_likelihood_of_few_labels():
+    """Odds of 3 to 1, right: the slope of log q is log(3) / (3^s + 1), that of the belief t / .09.
 
-        def predict_proba(self, X):
-            return np.array([[0.5, 0.5], [1.0, 0.0], [0.2, 0.8]])
+    With t = log s the best s solves s log(3) / (3^s + 1) = t / .09: s = 1.0232 to four digits.
+    """
+    s = 1.0232
+    assert s * np.log(3) / (3**s + 1) == pytest.approx(np.log(s) / 0.09, rel=2e-2)
+    logits = (np.log([[0.75, 0.25]]), np.array([0]))
+    assert calibrated_likelihood([logits]) == pytest.approx([-np.log1p(3**-s)], abs=1e-4)
 
-    expected = (np.log(0.5) + np.log(1e-6) + np.log(0.8)) / 3
-    assert log_likelihood(Sure(), None, ["ant", "bee", "bee"]) == pytest.approx(expected)
+
+@pytest.mark.parametrize("odds", [1.5, 4.0, 20.0])
+def test_likelihood_of_many_labels_takes_the_scale_out(odds):
+    """Odds of a to 1, right in three of four rows: calibrated odds are 3 to 1, for any a."""
+    P, n = np.array([odds, 1.0]) / (odds + 1.0), 20_000
+    three = (np.log(np.tile(P, (3 * n, 1))), np.zeros(3 * n, np.intp))
+    one = (np.log(np.tile(P, (n, 1))), np.ones(n, np.intp))
+    expected = [np.log(0.75), np.log(0.25)]
+    assert calibrated_likelihood([three, one]) == pytest.approx(expected, abs=1e-2)
+
+
+def test_likelihood_of_a_fold_without_fit():
+    logits = (np.log([[0.9, 0.05, 0.05]]), np.array([2]))
+    assert np.isnan(calibrated_likelihood([logits, float("nan")])).all()
+
+
+def test_likelihood_prefers_what_is_right():
+    grid = {"C": [1.0], "hints": [Share({"ant": 0.5}, {"ant": 0.7})]}
+    search = HintSearchCV(FAST, grid, cv=3, scoring="likelihood").fit(X, PART)
+    assert -np.log(2) < search.best_score_ < 0.0
+    scores = cross_val_hints(FAST, X, PART, cv=3, scoring="likelihood")
+    np.testing.assert_allclose(scores.mean(), search.best_score_)
 
 
 def test_scorers_see_the_hidden_rows():

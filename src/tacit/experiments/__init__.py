@@ -16,6 +16,7 @@ __all__ = ["EXPERIMENTS", "Cell", "Experiment", "Report", "Written", "load", "re
 EXPERIMENTS: dict[str, str] = {
     "moons-balance": "weak_supervision.moons_balance:MoonsBalance",
     "moons-negative": "weak_supervision.moons_negative:MoonsNegative",
+    "ssl": "weak_supervision.ssl:SSL",
     "scaling": "weak_supervision.scaling:Scaling",
 }
 

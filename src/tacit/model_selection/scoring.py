@@ -16,6 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from tacit.exceptions import InfeasibleHints
 from tacit.hints._classes import plain
 from tacit.model_selection.folds import HintFolds, HintsFrom, HintsOf
+from tacit.model_selection.likelihood import calibrated_likelihood, hidden_logits
 from tacit.problem import read_rows
 
 __all__ = [
@@ -23,38 +24,15 @@ __all__ = [
     "cross_val_hints",
     "fit",
     "is_square",
-    "log_likelihood",
     "read_folds",
     "rows_of",
     "run",
+    "together",
 ]
 
 FloatArray = npt.NDArray[np.float64]
 Scoring: TypeAlias = str | Callable[..., float] | None
 Task: TypeAlias = tuple[Any, HintsOf, dict[str, Any]]
-# Probabilities below this count as this much: one sure mistake must not outweigh everything.
-LEAST = 1e-6
-
-
-def log_likelihood(estimator: Any, X: Any, y: Any) -> float:
-    r"""Mean logarithm of the probability given to labels, :math:`\frac{1}{n} \sum_i \log p_{y_i}`.
-
-    A scorer for `HintSearchCV` where labels are few: it tells a confident mistake from a doubtful
-    one, which the share of right answers does not.
-
-    Parameters
-    ----------
-    estimator : estimator with predict_proba
-        Fitted.
-    X : array or sparse matrix
-        Rows whose labels were hidden.
-    y : array
-        Those labels.
-    """
-    column = {plain(name): c for c, name in enumerate(estimator.classes_)}
-    P = estimator.predict_proba(X)
-    of = np.array([column[plain(name)] for name in y], np.intp)
-    return float(np.log(np.maximum(P[np.arange(len(of)), of], LEAST)).mean())
 
 
 def cross_val_hints(
@@ -90,8 +68,10 @@ def cross_val_hints(
     cv : int, splitter or iterable, default=5
         Folds over the labelled rows. A number: that many, or one for each label where these are
         fewer, each with its share of every class, the same for every order of the rows.
-    scoring : None, str or callable
-        By default the share of the hidden labels that `transduction_` holds; else a scorer of
+    scoring : None, "likelihood", str or callable
+        By default the share of the hidden labels that `transduction_` holds. "likelihood": their
+        mean log-likelihood at the temperature that suits all folds best, see
+        `calibrated_likelihood`; it tells more where labels are few. Else a scorer of
         scikit-learn's, which gets the rows with hidden labels, and those labels.
     n_jobs : int, optional
         Processes.
@@ -114,7 +94,8 @@ def cross_val_hints(
     folds = read_folds(estimator, X, y, hints)
     hidden = list(folds.split(cv, rows_of(X), random_state, is_square(estimator)))
     tasks: list[Task] = [(estimator, folds.known(rows), {}) for rows in hidden]
-    return np.array(run(tasks, X, folds, sample_weight, scoring, n_jobs, "raise"))
+    found = run(tasks, X, folds, sample_weight, scoring, n_jobs, "raise")
+    return together(found, len(hidden), scoring)[0]
 
 
 def read_folds(estimator: Any, X: Any, y: Any, hints: HintsFrom) -> HintFolds:
@@ -146,14 +127,23 @@ def run(
     scoring: Scoring,
     n_jobs: int | None,
     error_score: float | str,
-) -> list[float]:
-    """Fit and score everything, in order."""
-    scorer = get_scorer(scoring) if scoring is not None else None
+) -> list[Any]:
+    """Fit and score everything, in order; see `together`."""
+    scorer: Any = hidden_logits if scoring == "likelihood" else scoring
+    scorer = None if scorer is None else get_scorer(scorer)
     jobs = (
         delayed(_score)(estimator, known, params, X, folds, sample_weight, scorer, error_score)
         for estimator, known, params in tasks
     )
     return list(Parallel(n_jobs=n_jobs)(jobs))
+
+
+def together(found: list[Any], n_folds: int, scoring: Scoring) -> FloatArray:
+    """Scores by setting and fold of what `run` found."""
+    settings = [found[a : a + n_folds] for a in range(0, len(found), n_folds)]
+    if scoring == "likelihood":
+        return np.array([calibrated_likelihood(part) for part in settings])
+    return np.array(settings, np.float64)
 
 
 def _score(
@@ -163,9 +153,9 @@ def _score(
     X: Any,
     folds: HintFolds,
     sample_weight: Any,
-    scorer: Callable[..., float] | None,
+    scorer: Callable[..., Any] | None,
     error_score: float | str,
-) -> float:
+) -> Any:
     """Score one fit on the labels hidden from it."""
     try:
         fitted = fit(estimator, known, params, X, folds, sample_weight)
@@ -175,7 +165,7 @@ def _score(
         warnings.warn(f"{params}: {error}", FitFailedWarning, stacklevel=2)
         return float(error_score)
     if scorer is not None:
-        return float(scorer(fitted, rows_of(X)[known.hidden], known.names))
+        return scorer(fitted, rows_of(X)[known.hidden], known.names)
     found = fitted.transduction_[known.hidden].tolist()
     return float(np.mean([plain(a) == b for a, b in zip(found, known.names, strict=True)]))
 

@@ -14,7 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.exceptions import InfeasibleHints
 from tacit.model_selection.folds import HintsFrom
-from tacit.model_selection.scoring import Scoring, fit, is_square, read_folds, rows_of, run
+from tacit.model_selection.scoring import (
+    Scoring,
+    fit,
+    is_square,
+    read_folds,
+    rows_of,
+    run,
+    together,
+)
 
 __all__ = ["HintSearchCV"]
 
@@ -120,9 +128,9 @@ class HintSearchCV(MetaEstimatorMixin, BaseEstimator):
         square = is_square(self.estimator)
         hidden = list(folds.split(self.cv, rows_of(X), self.random_state, square))
         tasks = ((self.estimator, folds.known(rows), p) for p in candidates for rows in hidden)
-        scores = run(tasks, X, folds, sample_weight, self.scoring, self.n_jobs, self.error_score)
+        found = run(tasks, X, folds, sample_weight, self.scoring, self.n_jobs, self.error_score)
         self.n_splits_ = len(hidden)
-        self.cv_results_ = _results(candidates, np.reshape(scores, (len(candidates), len(hidden))))
+        self.cv_results_ = _results(candidates, together(found, len(hidden), self.scoring))
         self._choose(candidates)
         if self.refit:
             everything = folds.known()
