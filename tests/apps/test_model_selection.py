@@ -121,10 +121,10 @@ def test_default_score_is_the_share_of_hidden_labels_found():
 def test_likelihood_of_few_labels():
     """Odds of 3 to 1, right: the slope of log q is log(3) / (3^s + 1), that of the belief t / .09.
 
-    With t = log s the best s solves s log(3) / (3^s + 1) = t / .09: s = 1.0232 to four digits.
+    With t = log s the best s solves s log(3) / (3^s + 1) = t / .09: s = 1.0251 to four digits.
     """
-    s = 1.0232
-    assert s * np.log(3) / (3**s + 1) == pytest.approx(np.log(s) / 0.09, rel=2e-2)
+    s = 1.0251
+    assert s * np.log(3) / (3**s + 1) == pytest.approx(np.log(s) / 0.09, rel=1e-2)
     logits = (np.log([[0.75, 0.25]]), np.array([0]))
     assert calibrated_likelihood([logits]) == pytest.approx([-np.log1p(3**-s)], abs=1e-4)
 

@@ -44,8 +44,8 @@ class SSL(Experiment):
     source = "000 Table 1 / 004 Table 1"
 
     def __init__(self, sdp_splits: int = 1) -> None:
-        if not 0 <= sdp_splits <= SPLITS:
-            raise ValueError(f"sdp_splits={sdp_splits}; expected 0 to {SPLITS}.")
+        if not (isinstance(sdp_splits, int) and 0 <= sdp_splits <= SPLITS):
+            raise ValueError(f"sdp_splits={sdp_splits!r}; expected an integer, 0 to {SPLITS}.")
         self.sdp_splits = sdp_splits
 
     def settings(self) -> dict[str, Any]:
