@@ -35,8 +35,8 @@ class SSL(Experiment):
 
     Notes
     -----
-    Equation: Table 1 in 000
-    Equation: Table 1 in 004
+    Equation: Sec. 3.3 in 000, Table 1
+    Equation: Sec. 4.1 in 004, Table 1
     """
 
     name = "ssl"
