@@ -309,7 +309,7 @@ class Share(Hint):
         --------
         >>> from tacit import hints
         >>> share = hints.Share.from_labels(["cat", "dog", "", "dog", "", ""])
-        >>> {name: round(value, 3) for name, value in share.to_dict()["lower"]["by_class"]}
+        >>> {name: round(low[0], 3) for name, low in share.to_dict()["lower"]["by_class"]}
         {'cat': 0.201, 'dog': 0.333}
         """
         return cls(*estimate_shares(y, level, classes, unlabeled))

@@ -45,8 +45,9 @@ MELT = Plan(ridge=1.0, first=1.5, growth=1.045)
 # A reheat goes back to a few times the transition from the best answer of its start and keeps its
 # multiplier: poor minima do not survive that, good ones do. On four moons from batch counts one
 # start with reheats ends at the best objective known in about six of seven cases, a start alone in
-# one of three; starts go on until two of them agree on the best objective. Where no reheat is to
-# follow, the first start melts, too: kept labels of counted rows are far from the best until then.
+# one of three; starts go on until two of them agree on the best objective. Where few reheats
+# may follow, the first start melts, too: kept labels of counted rows are far from the best until
+# then (one reheat leaves 2 to 5 % of the objective, a melt without any 0.3 %).
 REHEAT, SPREAD, GROWTH_REHEAT = 3.0, 0.7, 1.06
 MAX_REHEATS, PATIENCE = 8, 3
 MAX_STARTS, AGREE, IMPROVED = 6, 2e-3, 1e-4
@@ -133,7 +134,7 @@ class ADMM:
     def _start(self, number: int, objectives: list[float]) -> State:
         """One soft start, annealed, and reheated as long as that helps."""
         reheats = self._reheats
-        plan = MELT if self._counted and (number > 0 or not reheats) else KEEP
+        plan = MELT if self._counted and (number > 0 or reheats < PATIENCE) else KEEP
         soft = soft_labels(self.problem, self.oracle, self.rng)
         F, dual = start_from(self.problem, self._coarse, soft, plan.ridge)
         unit = self.problem.unit_weight

@@ -25,14 +25,14 @@ FloatArray = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 
 CLASSES = [-1, 1]
-# A search makes many fits: one anneal each in single precision, its classifier as it is left.
-QUICK = {"n_init": 1, "n_reheats": 0, "polish": False, "dtype": "float32"}
 # Rows are centred and have unit norm; the RBF kernel is centred, too, so that both kernels are
 # blind to a shift of all rows. Then nothing but the bounds decides how large the classes are.
 SETTINGS: dict[str, Any] = {
     "sigma": 0.5477,
     "level": 0.8,
     "folds": 5,
+    # A search makes many fits: one start each, in single precision, its classifier as it is left.
+    "quick": {"n_init": 1, "n_reheats": 3, "polish": False, "dtype": "float32"},
     "joint": [[1.0, 10.0], [1.0, 100.0], [10.0, 100.0]],  # C and weight of the labelled rows
     "inductive_C": [10.0, 100.0],
     "svm_C": [0.1, 1.0, 10.0, 100.0, 1000.0],
@@ -141,7 +141,7 @@ def _inductive(task: Task, cell: Cell) -> tuple[Labels, str]:
 
 def _search(task: Task, grid: list[dict[str, list[Any]]]) -> tuple[Labels, str]:
     """Score all settings by quick fits; fit the best ones with all effort."""
-    quick = task.estimator.set_params(**QUICK)
+    quick = task.estimator.set_params(**SETTINGS["quick"])
     search = HintSearchCV(quick, grid, cv=SETTINGS["folds"], scoring="likelihood", refit=False).fit(
         task.K, task.part, hints=_shares
     )
