@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import get_scorer
+from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
 from tacit.exceptions import InfeasibleHints
@@ -165,7 +166,7 @@ def _score(
         warnings.warn(f"{params}: {error}", FitFailedWarning, stacklevel=2)
         return float(error_score)
     if scorer is not None:
-        return scorer(fitted, rows_of(X)[known.hidden], known.names)
+        return scorer(fitted, _safe_indexing(X, known.hidden), known.names)
     found = fitted.transduction_[known.hidden].tolist()
     return float(np.mean([plain(a) == b for a, b in zip(found, known.names, strict=True)]))
 
