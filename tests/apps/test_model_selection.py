@@ -232,11 +232,17 @@ def test_a_function_may_choose():
 
 
 def test_processes_and_frames_make_no_difference():
+    frame = pd.DataFrame(X, columns=["a", "b"])
     one = HintSearchCV(FAST, {"C": [0.1, 1.0]}, cv=3).fit(X, PART)
-    two = HintSearchCV(FAST, {"C": [0.1, 1.0]}, cv=3, n_jobs=2).fit(pd.DataFrame(X), PART)
-    assert (
-        one.cv_results_["mean_test_score"].tolist() == two.cv_results_["mean_test_score"].tolist()
-    )
+    two = HintSearchCV(FAST, {"C": [0.1, 1.0]}, cv=3, n_jobs=2).fit(frame, PART)
+    means = [search.cv_results_["mean_test_score"].tolist() for search in (one, two)]
+    assert means[0] == means[1]
+    for scoring in ("accuracy", "likelihood"):  # scorers get rows in the form they came in
+        scores = [
+            cross_val_hints(FAST, rows, PART, cv=3, scoring=scoring).tolist()
+            for rows in (X, frame, X.tolist())
+        ]
+        assert scores[0] == scores[1] == scores[2]
 
 
 def test_clusters_can_be_searched_too():
