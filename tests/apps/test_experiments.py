@@ -68,6 +68,22 @@ def test_missing_data_is_one_sentence(tmp_path, monkeypatch):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "option", "words"),
+    [
+        ("ssl", "sdp_splits=13", "sdp_splits=13; expected an integer, 0 to 12"),
+        ("ssl", "sdp_splits", "--set sdp_splits: expected OPTION=VALUE"),
+        ("ssl", "splits=2", "experiment 'ssl' has no option 'splits'; it has sdp_splits."),
+        ("moons-balance", "n=2", "experiment 'moons-balance' has no option 'n'; it has none."),
+    ],
+)
+def test_options_are_checked(tmp_path, name, option, words):
+    done = call(name, "--set", option, "--out", tmp_path)
+    assert done.exit_code == 1
+    assert words in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_moons_are_the_papers():
     case = Moons.make("batches", "grid", 0, 600)
     counts = case.program.counts

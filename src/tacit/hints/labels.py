@@ -80,6 +80,11 @@ class Labels(_RowHint):
             allowed[np.ix_(index[codes != c], [c])] = False
         return LabelProgram(n, len(classes), allowed=allowed)
 
+    @property
+    def classes(self) -> npt.NDArray[Any]:
+        """The class of each of `rows()`."""
+        return self._classes
+
     def names(self) -> list[Any]:  # noqa: D102
         return _distinct(self._classes)
 

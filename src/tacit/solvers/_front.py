@@ -17,7 +17,15 @@ from tacit.problem import HintedRows
 from tacit.solvers._loop import Callback, Loop
 from tacit.solvers._order import canonical_order
 
-__all__ = ["Callbacks", "Front", "RandomState", "check_options", "prepare", "quiet_threads"]
+__all__ = [
+    "Callbacks",
+    "Front",
+    "RandomState",
+    "check_options",
+    "check_reheats",
+    "prepare",
+    "quiet_threads",
+]
 
 P = TypeVar("P", bound=HintedRows)
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
@@ -108,6 +116,16 @@ def check_options(
         raise ValueError(f"tol={tol}; expected a positive number{' or 0' if zero_tol else ''}.")
     if limit is not None and not limit > 0:
         raise ValueError(f"time_limit={limit}; expected a positive number of seconds.")
+
+
+def check_reheats(n_reheats: int | str) -> None:
+    """Raise for a number of reheats that cannot be."""
+    if n_reheats != "auto" and not (
+        isinstance(n_reheats, int | np.integer)
+        and not isinstance(n_reheats, bool)
+        and n_reheats >= 0
+    ):
+        raise ValueError(f"n_reheats={n_reheats!r}; expected 0, a positive integer or 'auto'.")
 
 
 def _seed(random_state: Any) -> int:
