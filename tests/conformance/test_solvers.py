@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -238,3 +239,33 @@ def test_time_limits_hold_where_each_step_is_a_search():
     solution = solve(problem, time_limit=1.0, random_state=0)  # without the limit: many minutes
     assert solution.status is Status.TIME_LIMIT
     assert problem.violation(solution.labels) == 0
+
+
+@pytest.mark.parametrize("soft", [True, False])
+def test_equal_rows_in_a_chain_of_links_are_told_apart(soft):
+    """Four points ten times each: only the links say which row is which."""
+    X = np.repeat([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 10, axis=0)
+    chain = np.column_stack([np.arange(39), np.arange(1, 40)])
+
+    def answer(order):
+        place = np.argsort(order)
+        known = hints.Potts(place[chain], 0.3)
+        if not soft:
+            known = hints.CannotLink(place[chain], 0.3) + hints.Labels(place[[0, 1, 2]], [0, 1, 2])
+        found = solve(Problem(X[order], known, classes=range(3), gamma=1.0), random_state=0)
+        return found.labels[place]
+
+    first = answer(np.arange(40))
+    for seed in range(3):
+        assert (answer(np.random.default_rng(seed).permutation(40)) == first).all()
+
+
+def test_a_kernel_that_looks_alike_from_every_row():
+    d = np.minimum(np.arange(40), 40 - np.arange(40))
+    K = scipy.linalg.circulant(np.exp(-(d**2) / 8.0))
+    known, found = hints.Share([0.25] * 4, [0.25] * 4), []
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(40)
+        problem = Problem(K[np.ix_(order, order)], known, kernel="precomputed", classes=range(4))
+        found.append(solve(problem, random_state=0, n_init=1).objective)
+    assert found == pytest.approx([found[0]] * 3, rel=SHUFFLED)
