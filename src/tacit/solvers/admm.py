@@ -14,7 +14,7 @@ from tacit.problem import Problem
 from tacit.result import Status
 from tacit.solvers._loop import Loop
 from tacit.solvers.alternate import Outcome, alternate
-from tacit.solvers.kernel_admm import TIE_NOISE, Anneal, State
+from tacit.solvers.kernel_admm import TIE_NOISE, Anneal, Annealing, State
 from tacit.solvers.polish import unpolished
 from tacit.solvers.schedules import Schedule, quick, transition
 from tacit.solvers.starts import soft_labels, start_from
@@ -53,7 +53,7 @@ MAX_STARTS, AGREE, IMPROVED = 6, 2e-3, 1e-4
 
 @dataclass(frozen=True)
 class ADMM:
-    """Kernel DC-ADMM with restarts chosen by objective.
+    """DC-ADMM with restarts chosen by objective.
 
     Parameters
     ----------
@@ -72,6 +72,8 @@ class ADMM:
         Relative duality gap at fixed labels.
     polish : bool
         Whether to reach it.
+    updates : type of Annealing
+        The iteration: of the kernel form by default.
     """
 
     problem: Problem
@@ -83,6 +85,7 @@ class ADMM:
     max_iter: int
     tol: float
     polish: bool = True
+    updates: type[Annealing] = Anneal
 
     def solve(self) -> Outcome:
         """Run everything."""
@@ -162,7 +165,7 @@ class ADMM:
         shape = (self.problem.n, self.problem.program.n_classes)
         size = TIE_NOISE[self.problem.dtype] * self.problem.unit_weight
         noise = as_like(size * self.rng.standard_normal(shape), space.like)
-        anneal = Anneal(self.problem, space, self.oracle, schedule, noise, self._transition)
+        anneal = self.updates(self.problem, space, self.oracle, schedule, noise, self._transition)
         run = len(objectives)
         end, _ = self.loop.run(
             state, anneal.step, anneal.done, run=run, phase=phase, max_iter=self.max_iter

@@ -14,6 +14,7 @@ rho        ()       penalty                                     rho
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,7 @@ from tacit.solvers._descent import descend
 from tacit.solvers._loop import Measured
 from tacit.solvers.schedules import Schedule
 
-__all__ = ["Anneal", "State", "label_costs"]
+__all__ = ["Anneal", "Annealing", "State", "label_costs", "rms"]
 
 # Ties are broken by noise far below any difference that means something, far above rounding.
 TIE_NOISE = {"float64": 1e-8, "float32": 1e-6}
@@ -73,8 +74,8 @@ def label_costs(problem: Problem, V: Array, rho: float) -> Array:
 
 
 @dataclass(frozen=True)
-class Anneal:
-    """The three updates of DC-ADMM, with a penalty schedule.
+class Annealing(ABC):
+    """Updates with a penalty schedule, and when they have settled.
 
     Parameters
     ----------
@@ -88,11 +89,8 @@ class Anneal:
         Penalty.
     noise : array of shape (N, C)
         Breaks ties; the same throughout a run.
-
-    Notes
-    -----
-    Equation: (9), (10), (11) in 004
-    Equation: (15) in 000, corrected: sign of the multiplier
+    transition : float
+        Penalty at which the widest mode becomes active.
     """
 
     problem: Problem
@@ -101,6 +99,32 @@ class Anneal:
     schedule: Schedule
     noise: Array
     transition: float
+
+    @abstractmethod
+    def step(self, state: State) -> tuple[State, Measured]:
+        """One iteration."""
+
+    def done(self, state: State, measured: Measured) -> bool:
+        """Labels settled, residuals small, penalty past the transition; or penalty at its end."""
+        if self.schedule.over(state.iteration) or measured.rho >= SHARP * self.problem.unit_weight:
+            return True
+        if self.schedule.values or state.unchanged < SETTLED:
+            return False
+        if measured.rho < ACTIVE * self.transition:
+            return False
+        small = max(measured.primal, measured.dual) < RESIDUAL
+        return small or state.unchanged >= FROZEN
+
+
+@dataclass(frozen=True)
+class Anneal(Annealing):
+    """The three updates of DC-ADMM in the scores.
+
+    Notes
+    -----
+    Equation: (9), (10), (11) in 004
+    Equation: (15) in 000, corrected: sign of the multiplier
+    """
 
     def step(self, state: State) -> tuple[State, Measured]:
         """Update labels and beta, then alpha, then the multiplier."""
@@ -119,19 +143,9 @@ class Anneal:
         new = State(
             F, dual, labels, coef, state.iteration + 1, unchanged, objective, hint_cost, rho
         )
-        return new, Measured(objective, _rms(F - beta), rho * _rms(F - state.F), rho, changes)
-
-    def done(self, state: State, measured: Measured) -> bool:
-        """Labels settled, residuals small, penalty past the transition; or penalty at its end."""
-        if self.schedule.over(state.iteration) or measured.rho >= SHARP * self.problem.unit_weight:
-            return True
-        if self.schedule.values or state.unchanged < SETTLED:
-            return False
-        if measured.rho < ACTIVE * self.transition:
-            return False
-        small = max(measured.primal, measured.dual) < RESIDUAL
-        return small or state.unchanged >= FROZEN
+        return new, Measured(objective, rms(F - beta), rho * rms(F - state.F), rho, changes)
 
 
-def _rms(x: Array) -> float:
+def rms(x: Array) -> float:
+    """Root mean square of the entries."""
     return norm(x) / float(np.sqrt(max(np.prod(x.shape), 1)))

@@ -19,15 +19,23 @@ from tacit.solvers._front import (
 )
 from tacit.solvers.admm import ADMM
 from tacit.solvers.alternate import Outcome, in_original_order
+from tacit.solvers.consensus_admm import ConsensusADMM
 from tacit.solvers.hard_em import HardEM
 from tacit.solvers.kernel_kmeans import cluster
 from tacit.solvers.sdp import SDP
 
 __all__ = ["SOLVERS", "solve"]
 
-SolverType: TypeAlias = type[ADMM] | type[HardEM] | type[SDP]
-SOLVERS: dict[str, SolverType] = {"admm": ADMM, "em": HardEM, "sdp": SDP}
+SolverType: TypeAlias = type[ADMM] | type[ConsensusADMM] | type[HardEM] | type[SDP]
+SOLVERS: dict[str, SolverType] = {
+    "admm": ADMM,
+    "consensus": ConsensusADMM,
+    "em": HardEM,
+    "sdp": SDP,
+}
 
+# Those that can do without a polish.
+POLISHING = (ADMM, ConsensusADMM)
 CLUSTER_SOLVERS = ("kmeans",)
 
 
@@ -79,9 +87,10 @@ def solve(
     ----------
     problem : Problem or ClusterProblem
         Data, model and hints.
-    solver : {"admm", "em", "sdp"}, or "kmeans" for a ClusterProblem
-        Discrete-continuous ADMM by default, or one of two baselines: hard EM; a convex relaxation,
-        rounded, for the softmax loss and strict hints. k-means for clusters.
+    solver : {"admm", "consensus", "em", "sdp"}, or "kmeans" for a ClusterProblem
+        Discrete-continuous ADMM by default, or its consensus form for linear models, or one of two
+        baselines: hard EM; a convex relaxation, rounded, for the softmax loss and strict hints.
+        k-means for clusters.
     n_init : int or "auto"
         Starts, or roundings of the relaxation; the best by objective is kept.
     max_iter : int
@@ -91,7 +100,7 @@ def solve(
         fall of the objective at which a run ends.
     polish : bool
         Fit the classifier to the labels found until its duality gap is within `tol`. False takes
-        what the last iteration left, for "admm": faster, with the gap it has.
+        what the last iteration left, for "admm" and "consensus": faster, with the gap it has.
     random_state : int, Generator, RandomState or None
         Seed of everything random.
     time_limit : float, optional
@@ -131,7 +140,8 @@ def solve(
     with quiet_threads(problem.n):
         space = ordered.space(features, rng)
         given = (ordered, space, front.oracle, loop, rng, n_init, max_iter, tol)
-        run = ADMM(*given, polish) if solver == "admm" else SOLVERS[solver](*given)
+        chosen = SOLVERS[solver]
+        run = chosen(*given, polish) if issubclass(chosen, POLISHING) else chosen(*given)
         outcome = run.solve()
     outcome = in_original_order(outcome, front.back, features.explicit)
     if not features.explicit and problem.kernel != "precomputed":
