@@ -68,8 +68,8 @@ class HintClassifier(ClassifierMixin, HintEstimator):
     fit_intercept : bool
         Add 1 to the kernel: an intercept, regularised like everything else.
     solver : {"admm", "consensus", "em", "sdp"}
-        Discrete-continuous ADMM, its consensus form (linear kernel only), or a baseline: hard EM, or a rounded convex relaxation (for the
-        softmax loss and strict hints).
+        Discrete-continuous ADMM, its consensus form (linear kernel only), or a baseline: hard EM,
+        or a rounded convex relaxation (for the softmax loss and strict hints).
     n_init : int or "auto"
         Starts, of which the best by objective is kept.
     max_iter : int

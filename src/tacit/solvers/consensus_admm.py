@@ -53,7 +53,7 @@ __all__ = ["Consensus", "ConsensusADMM", "ConsensusState"]
 class ConsensusState(State):
     """Where an anneal stands, with the common part of the multipliers."""
 
-    lag: Array | None = None
+    lag: Array = None
 
 
 @dataclass(frozen=True)
