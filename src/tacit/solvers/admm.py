@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from tacit.linalg import GramSpace, LowRankSpace, ScoreSpace
 from tacit.oracles import Oracle
 from tacit.problem import Problem
 from tacit.result import Status
+from tacit.solvers._levels import Level, level_below, lift
 from tacit.solvers._loop import Loop
 from tacit.solvers.alternate import Outcome, alternate
 from tacit.solvers.kernel_admm import TIE_NOISE, Anneal, Annealing, State
@@ -92,6 +93,9 @@ class ADMM:
         mask = self.problem.program.mask
         if mask.shape[1] == 1 or (mask.sum(axis=1) == 1).all():
             return self._finish(mask.argmax(axis=1).astype(np.int32), None, 0, ())
+        below = level_below(self.problem, self.space, self.rng)
+        if below is not None:
+            return self._climb(below)
         ends: list[State] = []
         objectives: list[float] = []
         while not self._enough(ends):
@@ -106,6 +110,14 @@ class ADMM:
             status = self.loop.ended or Status.UNPOLISHED
             return Outcome(left, labels, status, tuple(objectives))
         return self._finish(labels, start, len(objectives), tuple(objectives))
+
+    def _climb(self, below: Level) -> Outcome:
+        """Learn from fewer rows, then descend with all of them."""
+        inner = replace(self, problem=below.problem, space=below.space, oracle=below.oracle)
+        found = inner.solve()
+        labels, start, rho = lift(self.problem, self.space, self.oracle, found, below.problem)
+        reached = found.run_objectives
+        return self._finish(labels, start, len(reached), reached, rho)
 
     @property
     def _coarse(self) -> ScoreSpace:
@@ -190,6 +202,7 @@ class ADMM:
         start: tuple[Array, Array] | None,
         run: int,
         objectives: tuple[float, ...],
+        rho: float | None = None,
     ) -> Outcome:
         """Polish, and take label steps at the polished scores as long as they lower J."""
         return alternate(
@@ -199,6 +212,7 @@ class ADMM:
             self.loop,
             labels,
             start=start,
+            rho=rho,
             run=run,
             tol=self.tol,
             max_iter=self.max_iter,

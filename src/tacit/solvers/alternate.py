@@ -15,7 +15,7 @@ from tacit.result import Status
 from tacit.solvers._loop import Loop
 from tacit.solvers.polish import Polished, polish
 
-__all__ = ["Outcome", "alternate", "in_original_order"]
+__all__ = ["Labels", "Outcome", "alternate", "in_original_order"]
 
 Labels = npt.NDArray[np.int32]
 
@@ -44,9 +44,12 @@ def alternate(
     tol: float,
     max_iter: int,
     start: tuple[Array, Array] | None = None,
+    rho: float | None = None,
     run_objectives: tuple[float, ...] = (),
 ) -> Outcome:
     """Fit the classifier, then the labels, as long as that lowers J by more than `tol`.
+
+    `start` holds scores and multiplier, `rho` a penalty known to suit them.
 
     Notes
     -----
@@ -55,9 +58,9 @@ def alternate(
     rows = np.arange(len(labels))
     for sweep in range(MAX_SWEEPS):
         end, status = polish(
-            problem, space, labels, loop, run=run, tol=tol, max_iter=max_iter, start=start
+            problem, space, labels, loop, run=run, tol=tol, max_iter=max_iter, start=start, rho=rho
         )
-        table = to_numpy(problem.loss_.table(end.F)) * problem.weights[:, None]
+        table = to_numpy(problem.label_losses(end.F))
         here = float(table[rows, labels].sum()) + problem.program.value(labels)
         better = oracle.solve(table)
         last = loop.ended or sweep == MAX_SWEEPS - 1  # `end` belongs to these labels
@@ -65,6 +68,7 @@ def alternate(
         if last or better.value >= here - tol * max(end.objective - end.hint_cost, ROUNDING):
             break
         labels, start = better.labels, (end.F, end.dual)
+        rho = None if rho is None else end.rho
     return Outcome(end, labels, status, run_objectives or (end.objective,))
 
 

@@ -70,7 +70,7 @@ def label_costs(problem: Problem, V: Array, rho: float) -> Array:
     -----
     Equation: (13) in 004, corrected: V = K alpha + dual / rho
     """
-    return rho * problem.loss_.envelope(V, problem.weights_there / rho)
+    return problem.envelope(V, rho)
 
 
 @dataclass(frozen=True)
@@ -130,9 +130,10 @@ class Anneal(Annealing):
         """Update labels and beta, then alpha, then the multiplier."""
         problem, rho = self.problem, self.schedule.rho(state.iteration)
         V = state.F + state.dual / rho
-        table = label_costs(problem, V, rho) + self.noise
+        table = label_costs(problem, V, rho)
+        table += self.noise
         labels, hint_cost = descend(self.oracle, table, state.labels)
-        beta = problem.loss_.prox(V, problem.weights_there / rho, labels)
+        beta = problem.prox(V, rho, labels)
         F, coef = self.space.project(beta - state.dual / rho, rho, problem.nu_)
         dual = state.dual + rho * (F - beta)
         changes = len(labels) if state.labels is None else int((labels != state.labels).sum())

@@ -74,7 +74,7 @@ class FixedLabels:
         """Prox, projection, multiplier; now and then the gap and a new rho."""
         problem, rho = self.problem, s.rho
         V = s.F + s.dual / rho
-        beta = problem.loss_.prox(V, problem.weights_there / rho, self.there)
+        beta = problem.prox(V, rho, self.there)
         mixed = RELAX * beta + (1.0 - RELAX) * s.F
         F, coef = self.space.project(mixed - s.dual / rho, rho, problem.nu_)
         dual = s.dual + rho * (F - mixed)
@@ -177,15 +177,17 @@ def polish(
     tol: float,
     max_iter: int,
     start: tuple[Array, Array] | None = None,
+    rho: float | None = None,
 ) -> tuple[Polished, Status]:
-    """Solve for fixed labels, warm from scores and multiplier if given."""
+    """Solve for fixed labels, warm from scores, multiplier and penalty if given."""
     if start is None:
         zero = as_like(np.zeros((problem.n, problem.n_columns)), space.like)
         start = (zero, zero)
     F, dual = start
     fixed = FixedLabels(problem, space, labels, tol)
     # Scores are of order one; this is where typical modes of K balance.
-    rho = 2.0 * problem.nu_ / max(space.scale, 1e-12)
+    if rho is None:
+        rho = 2.0 * problem.nu_ / max(space.scale, 1e-12)
     first = Polished(F, dual, 0.0 * F, np.inf, -np.inf, rho, 0, fixed.hint_cost)
     last, status = loop.run(
         first, fixed.step, fixed.done, run=run, phase="polish", max_iter=max_iter
