@@ -75,6 +75,10 @@ class LinearSpace(_Features):
         """Scores X W of given weights."""
         return _plain(self._X @ W)
 
+    def gather(self, slopes: Array) -> Array:
+        """Return X' slopes."""
+        return _plain(self._X.T @ slopes)
+
 
 class WideSpace(_Features):
     """More features than rows: the N x N Gram matrix is the smaller one; weights are X' alpha."""

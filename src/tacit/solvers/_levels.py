@@ -18,15 +18,15 @@ from tacit.oracles import Oracle, select_oracle
 from tacit.oracles.assignment import AssignmentOracle
 from tacit.oracles.separable import SeparableOracle
 from tacit.problem import Problem, draw_rows, sample
+from tacit.solvers._narrow import fits
 from tacit.solvers.alternate import Labels, Outcome
-from tacit.solvers.polish import Polished
 
 __all__ = ["Level", "level_below", "lift"]
 
 # Rows per weight in the smallest sample, its least size, and the growth from level to level.
-PER_WEIGHT, SMALLEST, GROWTH = 20, 5000, 10
-# Fewer rows than this many times the smallest sample are taken as they are.
-WORTH = 4
+PER_WEIGHT, SMALLEST, GROWTH = 10, 3000, 10
+# Fewer rows than this, or than this many times the smallest sample, are taken as they are.
+MANY, WORTH = 20_000, 2
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,17 @@ class Level:
     oracle: Oracle
 
 
-def level_below(problem: Problem, space: ScoreSpace, rng: np.random.Generator) -> Level | None:
+def level_below(
+    problem: Problem, space: ScoreSpace, rng: np.random.Generator, part: bool
+) -> Level | None:
     """Return a sample of the rows; None where the rows are few or their hints cannot be sampled.
 
-    Pairs and linear rows are not sampled: what they say is lost without their other rows.
+    Pairs and linear rows are not sampled: what they say is lost without their other rows. `part`
+    says that these rows are a sample themselves.
     """
-    if not isinstance(space, LinearSpace):
+    if (problem.n < MANY and not part) or not fits(problem, space):
         return None
+    assert isinstance(space, LinearSpace)
     smallest = max(SMALLEST, PER_WEIGHT * space.width * problem.n_columns)
     choice = select_oracle(problem.program)
     if problem.n < WORTH * smallest or choice.oracle not in {SeparableOracle, AssignmentOracle}:
@@ -62,14 +66,13 @@ def level_below(problem: Problem, space: ScoreSpace, rng: np.random.Generator) -
 
 
 def lift(
-    problem: Problem, space: ScoreSpace, oracle: Oracle, below: Outcome, part: Problem
-) -> tuple[Labels, tuple[Array, Array], float]:
-    """Labels, scores with multiplier, and penalty for all rows, from the answer of a sample."""
+    problem: Problem, space: ScoreSpace, oracle: Oracle, below: Outcome
+) -> tuple[Labels, tuple[Array, Array]]:
+    """Labels, and scores with multiplier, for all rows from the answer of a sample."""
     assert isinstance(space, LinearSpace)
-    end: Polished = below.polished
-    F = space.scores(end.coef)
+    F = space.scores(below.polished.coef)
     table = problem.label_losses(F)
     result = oracle.solve(table if oracle.anywhere else to_numpy(table))
     labels = np.asarray(to_numpy(result.labels), np.int32)
     dual = problem.weights_there[:, None] * problem.loss_.gradient(F, as_like(labels, F))
-    return labels, (F, dual), end.rho * problem.unit_weight / part.unit_weight
+    return labels, (F, dual)

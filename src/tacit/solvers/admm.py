@@ -50,6 +50,8 @@ MELT = Plan(ridge=1.0, first=1.5, growth=1.045)
 REHEAT, SPREAD, GROWTH_REHEAT = 3.0, 0.7, 1.06
 MAX_REHEATS, PATIENCE = 8, 3
 MAX_STARTS, AGREE, IMPROVED = 6, 2e-3, 1e-4
+# A sample of many rows has far more rows than weights, and starts there differ little.
+MAX_STARTS_PART = 3
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,8 @@ class ADMM:
         Whether to reach it.
     updates : type of Annealing
         The iteration: of the kernel form by default.
+    part : bool
+        Whether the rows are a sample of more.
     """
 
     problem: Problem
@@ -87,15 +91,17 @@ class ADMM:
     tol: float
     polish: bool = True
     updates: type[Annealing] = Anneal
+    part: bool = False
 
     def solve(self) -> Outcome:
         """Run everything."""
         mask = self.problem.program.mask
         if mask.shape[1] == 1 or (mask.sum(axis=1) == 1).all():
             return self._finish(mask.argmax(axis=1).astype(np.int32), None, 0, ())
-        below = level_below(self.problem, self.space, self.rng)
-        if below is not None:
-            return self._climb(below)
+        if self.polish:
+            below = level_below(self.problem, self.space, self.rng, self.part)
+            if below is not None:
+                return self._climb(below)
         ends: list[State] = []
         objectives: list[float] = []
         while not self._enough(ends):
@@ -104,20 +110,23 @@ class ADMM:
         best = self._refine(min(ends, key=lambda s: s.objective), objectives)
         assert best.labels is not None
         start = (best.F, best.dual)
+        coef = best.coef if self.part else None
         labels = np.asarray(to_numpy(best.labels), np.int32)
         if not self.polish:
             left = unpolished(self.problem, self.space, labels, start)
             status = self.loop.ended or Status.UNPOLISHED
             return Outcome(left, labels, status, tuple(objectives))
-        return self._finish(labels, start, len(objectives), tuple(objectives))
+        return self._finish(labels, start, len(objectives), tuple(objectives), coef)
 
     def _climb(self, below: Level) -> Outcome:
         """Learn from fewer rows, then descend with all of them."""
-        inner = replace(self, problem=below.problem, space=below.space, oracle=below.oracle)
+        inner = replace(
+            self, problem=below.problem, space=below.space, oracle=below.oracle, part=True
+        )
         found = inner.solve()
-        labels, start, rho = lift(self.problem, self.space, self.oracle, found, below.problem)
+        labels, start = lift(self.problem, self.space, self.oracle, found)
         reached = found.run_objectives
-        return self._finish(labels, start, len(reached), reached, rho)
+        return self._finish(labels, start, len(reached), reached, found.polished.coef)
 
     @property
     def _coarse(self) -> ScoreSpace:
@@ -139,7 +148,7 @@ class ADMM:
             return True
         first, *others = sorted(ends, key=lambda s: s.objective)
         agree = bool(others) and others[0].objective - first.objective <= AGREE * first.fit
-        return agree or len(ends) >= MAX_STARTS
+        return agree or len(ends) >= (MAX_STARTS_PART if self.part else MAX_STARTS)
 
     def _start(self, number: int, objectives: list[float]) -> State:
         """One soft start, annealed, and reheated as long as that helps."""
@@ -202,7 +211,7 @@ class ADMM:
         start: tuple[Array, Array] | None,
         run: int,
         objectives: tuple[float, ...],
-        rho: float | None = None,
+        coef: Array | None = None,
     ) -> Outcome:
         """Polish, and take label steps at the polished scores as long as they lower J."""
         return alternate(
@@ -212,7 +221,7 @@ class ADMM:
             self.loop,
             labels,
             start=start,
-            rho=rho,
+            coef=coef,
             run=run,
             tol=self.tol,
             max_iter=self.max_iter,

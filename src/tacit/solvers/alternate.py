@@ -13,6 +13,7 @@ from tacit.oracles import Oracle
 from tacit.problem import Problem
 from tacit.result import Status
 from tacit.solvers._loop import Loop
+from tacit.solvers._narrow import narrow_polish
 from tacit.solvers.polish import Polished, polish
 
 __all__ = ["Labels", "Outcome", "alternate", "in_original_order"]
@@ -44,12 +45,13 @@ def alternate(
     tol: float,
     max_iter: int,
     start: tuple[Array, Array] | None = None,
-    rho: float | None = None,
+    coef: Array | None = None,
     run_objectives: tuple[float, ...] = (),
 ) -> Outcome:
     """Fit the classifier, then the labels, as long as that lowers J by more than `tol`.
 
-    `start` holds scores and multiplier, `rho` a penalty known to suit them.
+    `start` holds scores and multiplier. With weights `coef` as well, the classifier is fitted in
+    the weights (`narrow_polish`).
 
     Notes
     -----
@@ -57,9 +59,23 @@ def alternate(
     """
     rows = np.arange(len(labels))
     for sweep in range(MAX_SWEEPS):
-        end, status = polish(
-            problem, space, labels, loop, run=run, tol=tol, max_iter=max_iter, start=start, rho=rho
-        )
+        if coef is None:
+            end, status = polish(
+                problem, space, labels, loop, run=run, tol=tol, max_iter=max_iter, start=start
+            )
+        else:
+            assert start is not None
+            end, status = narrow_polish(
+                problem,
+                space,
+                labels,
+                loop,
+                run=run,
+                tol=tol,
+                max_iter=max_iter,
+                start=(coef, *start),
+            )
+            coef = end.coef
         table = to_numpy(problem.label_losses(end.F))
         here = float(table[rows, labels].sum()) + problem.program.value(labels)
         better = oracle.solve(table)
@@ -68,7 +84,6 @@ def alternate(
         if last or better.value >= here - tol * max(end.objective - end.hint_cost, ROUNDING):
             break
         labels, start = better.labels, (end.F, end.dual)
-        rho = None if rho is None else end.rho
     return Outcome(end, labels, status, run_objectives or (end.objective,))
 
 

@@ -177,17 +177,15 @@ def polish(
     tol: float,
     max_iter: int,
     start: tuple[Array, Array] | None = None,
-    rho: float | None = None,
 ) -> tuple[Polished, Status]:
-    """Solve for fixed labels, warm from scores, multiplier and penalty if given."""
+    """Solve for fixed labels, warm from scores and multiplier if given."""
     if start is None:
         zero = as_like(np.zeros((problem.n, problem.n_columns)), space.like)
         start = (zero, zero)
     F, dual = start
     fixed = FixedLabels(problem, space, labels, tol)
     # Scores are of order one; this is where typical modes of K balance.
-    if rho is None:
-        rho = 2.0 * problem.nu_ / max(space.scale, 1e-12)
+    rho = 2.0 * problem.nu_ / max(space.scale, 1e-12)
     first = Polished(F, dual, 0.0 * F, np.inf, -np.inf, rho, 0, fixed.hint_cost)
     last, status = loop.run(
         first, fixed.step, fixed.done, run=run, phase="polish", max_iter=max_iter
