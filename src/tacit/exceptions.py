@@ -6,6 +6,7 @@
     ├── InfeasibleHints   no labeling satisfies all the hints; names a smallest conflicting subset
     ├── NoOracle          no discrete solver accepts the hints; says why each one refused
     ├── NotConverged      raised only by ``Solution.raise_for_status``
+    ├── NotEnoughMemory   a fit would need more than the machine has; says what to change
     └── DamagedFile       a saved model or hints file that cannot be trusted
 
 Wrong arguments are ordinary ``ValueError`` or ``TypeError``.
@@ -16,7 +17,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["DamagedFile", "InfeasibleHints", "NoOracle", "NotConverged", "TacitError"]
+__all__ = [
+    "DamagedFile",
+    "InfeasibleHints",
+    "NoOracle",
+    "NotConverged",
+    "NotEnoughMemory",
+    "TacitError",
+]
 
 
 class TacitError(Exception):
@@ -45,6 +53,10 @@ class NoOracle(TacitError, ValueError):
 
 class NotConverged(TacitError, RuntimeError):
     """The solver stopped before it met its own stopping rule."""
+
+
+class NotEnoughMemory(TacitError, MemoryError):
+    """A fit needs more memory than there is; raised before any of it is taken."""
 
 
 class DamagedFile(TacitError, ValueError):

@@ -19,7 +19,7 @@ from tacit.hints import Hint, Hints
 from tacit.hints._classes import ClassCodes
 from tacit.hints.combine import infer_classes
 from tacit.losses import get_loss
-from tacit.problem import Problem
+from tacit.problem import Problem, memory_estimate
 from tacit.result import Solution
 from tacit.solvers import solve
 from tacit.solvers.progress import progress
@@ -92,7 +92,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
     random_state : int, RandomState or None
         Seed of everything random. The order of the rows never matters.
     verbose : int
-        Above 0, show progress on the terminal's error stream.
+        Above 0, show progress on the terminal's error stream, with the memory that is needed.
     callback : callable, optional
         Called with each `Iteration`; returning True stops.
 
@@ -236,7 +236,8 @@ class HintClassifier(ClassifierMixin, HintEstimator):
             device=self.device,
         )
         warn_of_empty_classes(problem)
-        with progress(self.verbose > 0) as shown:
+        title = str(memory_estimate(problem)) if self.verbose > 0 else ""
+        with progress(self.verbose > 0, title) as shown:
             self._take(
                 solve(
                     problem,

@@ -67,7 +67,7 @@ def sample(problem: Problem, rows: IntArray) -> Problem:
 
 
 def _program(program: LabelProgram, rows: IntArray, growth: float) -> LabelProgram:
-    """The hints for these rows: count bounds in proportion, loosened by what chance may do."""
+    """Return these rows' hints: count bounds in proportion, loosened by what chance may do."""
     return LabelProgram(
         len(rows),
         program.n_classes,

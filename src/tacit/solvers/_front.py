@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -12,12 +13,13 @@ from threadpoolctl import threadpool_limits
 
 from tacit.oracles import Choice, Oracle, require_feasible, select_oracle
 from tacit.oracles.linear_program import MixedIntegerOracle
-from tacit.problem import HintedRows
+from tacit.problem import HintedRows, Problem, require_memory
 from tacit.solvers._loop import Callback, Loop
 from tacit.solvers._order import canonical_order
 
 __all__ = ["Callbacks", "Front", "RandomState", "check_options", "prepare", "quiet_threads"]
 
+log = logging.getLogger("tacit")
 P = TypeVar("P", bound=HintedRows)
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 Callbacks: TypeAlias = Callback | tuple[Callback, ...] | None
@@ -67,13 +69,17 @@ class Front(Generic[P]):
 def prepare(
     problem: P, random_state: RandomState, time_limit: float | None, callback: Callbacks
 ) -> Front[P]:
-    """Check that the hints can hold, choose the oracle, order the rows.
+    """Say what memory is needed, check the hints, choose the oracle, order the rows.
 
     Raises
     ------
+    NotEnoughMemory
+        Before anything large is allocated.
     InfeasibleHints
         With a smallest conflicting subset of the hints.
     """
+    if isinstance(problem, Problem):
+        log.info("%d rows: %s.", problem.n, require_memory(problem))
     require_feasible(problem.program, problem.known, problem.codes)
     choice = select_oracle(problem.program)
     seed = _seed(random_state)

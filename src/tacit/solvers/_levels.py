@@ -56,13 +56,13 @@ def level_below(
     rows = draw_rows(problem.program, max(smallest, problem.n // GROWTH), rng)
     if not problem.weights[rows].any():
         return None
-    part = sample(problem, rows)
-    oracle = choice.oracle(part.program)
+    fewer = sample(problem, rows)
+    oracle = choice.oracle(fewer.program)
     try:  # bounds of a sampled group may ask for more than its sampled rows allow
-        oracle.solve(rng.standard_normal((part.n, part.program.n_classes)))
+        oracle.solve(rng.standard_normal((fewer.n, fewer.program.n_classes)))
     except InfeasibleHints:
         return None
-    return Level(part, space.part(rows), oracle)
+    return Level(fewer, space.part(rows), oracle)
 
 
 def lift(

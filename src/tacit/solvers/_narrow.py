@@ -22,7 +22,7 @@ g          (d, P)   gradient, 2 nu W + X' slopes
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,7 @@ WIDEST = 1000  # weights: the Hessian is dense
 BLOCK = 32_768  # rows that enter the Hessian at a time
 GROWTH, QUICK = 4.0, 4  # of rho, after a minimum that took so few steps
 SHARE = 0.1  # of the gap asked for, that may come from a gradient which is not zero
+NEAR = 0.1  # a gap that is not known, or larger, counts as this
 MAX_TRIES, FLATTER = 30, 0.1  # of the search along a step, and the share of the slope it leaves
 
 
@@ -68,8 +69,7 @@ class Descent:
     """Where the descent stands; `best` holds the best answer and bound so far."""
 
     best: Polished
-    W: FloatArray
-    F: FloatArray
+    p: Point
     D: FloatArray
     rho: float
     steps: int = 0
@@ -93,43 +93,46 @@ class Narrow:
         self.problem, self.space, self.labels, self.tol = problem, space, labels, tol
         self.fixed = FixedLabels(problem, space, labels, tol)
 
+    def begin(self, W: FloatArray, F: FloatArray, D: FloatArray, rho: float) -> Descent:
+        """Start from weights, scores, multiplier and penalty."""
+        objective = self.fixed.objective(F, W)
+        best = Polished(F, D, W, objective, -np.inf, rho, 0, self.fixed.hint_cost, (F, W))
+        return Descent(best, self._point(W, F, D, rho), D, rho)
+
     def step(self, s: Descent) -> tuple[Descent, Measured]:
         """One Newton step, or one move of the multiplier where the gradient is small enough."""
-        p = self._point(s.W, s.F, s)
-        g = 2.0 * self.problem.nu_ * s.W + self.space.gather(p.slopes)
+        g = 2.0 * self.problem.nu_ * s.p.W + self.space.gather(s.p.slopes)
         if float(np.linalg.norm(g)) <= self._goal(s):
-            return self._move(s, p)
-        p = self._search(p, self._direction(p, g, s.rho), s)
-        s = replace(s, W=p.W, F=p.F, steps=s.steps + 1, best=self._better(s.best, p))
+            return self._move(s)
+        p = self._search(s, self._direction(s.p, g, s.rho))
         objective = self.fixed.objective(p.F, p.W)
+        s = replace(s, p=p, steps=s.steps + 1, best=_better(s.best, p, objective))
         return s, Measured(objective, rho=s.rho, gap=s.best.gap)
 
-    def _point(self, W: FloatArray, F: FloatArray, s: Descent) -> Point:
-        V = F + s.D / s.rho
-        slopes = V - self.problem.prox(V, s.rho, self.labels)
-        slopes *= s.rho
+    def _point(self, W: FloatArray, F: FloatArray, D: FloatArray, rho: float) -> Point:
+        V = F + D / rho
+        slopes = V - self.problem.prox(V, rho, self.labels)
+        slopes *= rho
         return Point(W, F, V, slopes)
 
     def _goal(self, s: Descent) -> float:
-        """Length of a gradient that takes no more than its share of the gap."""
+        """Length of a gradient that takes no more than its share of the gap, or of a tenth of it.
+
+        The gap is |g|^2 / (4 nu) + <g, W> more than it were for g = 0.
+        """
         best = s.best
-        spare = SHARE * self.tol * max(best.objective - best.hint_cost, 1e-12)
-        length = float(np.linalg.norm(s.W))
+        wanted = max(self.tol, 0.1 * min(best.gap, NEAR))
+        spare = SHARE * wanted * max(best.objective - best.hint_cost, 1e-12)
+        length = float(np.linalg.norm(s.p.W))
         return min(2.0 * float(np.sqrt(self.problem.nu_ * spare)), spare / max(length, 1e-12))
 
-    def _move(self, s: Descent, p: Point) -> tuple[Descent, Measured]:
-        best = self._better(s.best, p)
-        bound = min(max(best.bound, self.fixed.bound(p.slopes)), best.objective)
-        best = replace(best, bound=bound, dual=p.slopes)
+    def _move(self, s: Descent) -> tuple[Descent, Measured]:
+        slopes, best = s.p.slopes, s.best
+        bound = min(max(best.bound, self.fixed.bound(slopes)), best.objective)
+        best = replace(best, bound=bound, dual=slopes)
         rho = s.rho * GROWTH if s.steps <= QUICK else s.rho
-        moved = replace(s, best=best, D=p.slopes, rho=rho, steps=0)
-        return moved, Measured(best.objective, rho=s.rho, gap=best.gap)
-
-    def _better(self, best: Polished, p: Point) -> Polished:
-        objective = self.fixed.objective(p.F, p.W)
-        if objective > best.objective:
-            return best
-        return replace(best, F=p.F, coef=p.W, objective=objective, best=(p.F, p.W))
+        p = self._point(s.p.W, self.space.scores(s.p.W), slopes, rho)
+        return Descent(best, p, slopes, rho), Measured(best.objective, rho=s.rho, gap=best.gap)
 
     def _direction(self, p: Point, g: FloatArray, rho: float) -> FloatArray:
         """Solve Hessian step = -g; column by column where the loss couples none of them."""
@@ -143,7 +146,7 @@ class Narrow:
             for c, e in pairs:
                 share = curve[:, c] if margin else curve[:, c, e]
                 active = np.flatnonzero(share)
-                X = self.space.features(rows[active])
+                X: Any = self.space.features(rows[active])
                 part = X.T @ (share[active, None] * X)
                 H[c * d : (c + 1) * d, e * d : (e + 1) * d] += part
         step = scipy.linalg.solve(H, -g.T.ravel(), assume_a="pos", check_finite=False)
@@ -155,14 +158,14 @@ class Narrow:
         J = np.asarray(self.problem.loss_.prox_jacobian(V, tau, self.labels[rows]))
         return 1.0 - J if J.ndim == 2 else np.eye(J.shape[1]) - J
 
-    def _search(self, p: Point, step: FloatArray, s: Descent) -> Point:
+    def _search(self, s: Descent, step: FloatArray) -> Point:
         """Go to where the slope along the step, which only grows, is next to nothing."""
-        moved = self.space.scores(step)
+        p, moved = s.p, self.space.scores(step)
         first = self._slope(p, step, moved)
         low, high, share = 0.0, 1.0, 1.0
         at_low, at_high = first, np.inf
         for _ in range(MAX_TRIES):
-            new = self._point(p.W + share * step, p.F + share * moved, s)
+            new = self._point(p.W + share * step, p.F + share * moved, s.D, s.rho)
             slope = self._slope(new, step, moved)
             if abs(slope) <= FLATTER * abs(first) or (share == 1.0 and slope < 0.0):
                 break
@@ -172,7 +175,7 @@ class Narrow:
             else:
                 high, at_low, at_high = share, 0.5 * at_low, slope
             share = low + (high - low) * at_low / (at_low - at_high)
-        return new._replace(F=self.space.scores(new.W))
+        return new
 
     def _slope(self, p: Point, step: FloatArray, moved: FloatArray) -> float:
         return 2.0 * self.problem.nu_ * float(np.vdot(p.W, step)) + float(np.vdot(p.slopes, moved))
@@ -180,6 +183,12 @@ class Narrow:
     def done(self, s: Descent, measured: Measured) -> bool:
         """Whether the gap is within tol."""
         return s.best.gap <= self.tol
+
+
+def _better(best: Polished, p: Point, objective: float) -> Polished:
+    if objective > best.objective:
+        return best
+    return replace(best, F=p.F, coef=p.W, objective=objective, best=(p.F, p.W))
 
 
 def narrow_polish(
@@ -192,17 +201,16 @@ def narrow_polish(
     tol: float,
     max_iter: int,
     start: tuple[FloatArray, FloatArray, FloatArray],
+    rho: float | None = None,
 ) -> tuple[Polished, Status]:
-    """Solve for fixed labels, warm from weights, scores and multiplier."""
+    """Solve for fixed labels, warm from weights, scores and multiplier, and the penalty left."""
     assert isinstance(space, LinearSpace)
     W, F, D = start
-    rho = problem.unit_weight  # scores and slopes are of order one
+    unit = problem.unit_weight  # scores and slopes are of order one
+    rho = unit if rho is None else max(unit, rho / GROWTH)
     narrow = Narrow(problem, space, labels, tol)
-    objective = narrow.fixed.objective(F, W)
-    hint_cost = narrow.fixed.hint_cost
-    first = Polished(F, D, W, objective, -np.inf, rho, 0, hint_cost, (F, W))
     end, status = loop.run(
-        Descent(first, W, F, D, rho),
+        narrow.begin(W, F, D, rho),
         narrow.step,
         narrow.done,
         run=run,

@@ -57,7 +57,7 @@ def alternate(
     -----
     Equation: (1) in 000, coordinate descent of section 1.1
     """
-    rows = np.arange(len(labels))
+    rows, rho = np.arange(len(labels)), None
     for sweep in range(MAX_SWEEPS):
         if coef is None:
             end, status = polish(
@@ -74,8 +74,9 @@ def alternate(
                 tol=tol,
                 max_iter=max_iter,
                 start=(coef, *start),
+                rho=rho,
             )
-            coef = end.coef
+            coef, rho = end.coef, end.rho
         table = to_numpy(problem.label_losses(end.F))
         here = float(table[rows, labels].sum()) + problem.program.value(labels)
         better = oracle.solve(table)

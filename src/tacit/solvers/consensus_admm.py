@@ -106,6 +106,7 @@ class Consensus(Annealing):
     def _consensus(self, now: State, m: Array, rho: float) -> tuple[Array, Array]:
         """Scores and weights of the new consensus."""
         pulled, pull = self.space.expand(m)
+        assert now.coef is not None
         kept = self.problem.n * rho
         total = kept + 2.0 * self.problem.nu_
         return (kept * now.F + pulled) / total, (kept * now.coef + pull) / total
