@@ -10,8 +10,8 @@ import pytest
 
 from tacit import Problem, Status, hints, solve
 from tacit.exceptions import NotEnoughMemory
-from tacit.problem import draw_rows, memory_estimate, sample
 from tacit.problem import _memory as memory
+from tacit.problem import draw_rows, memory_estimate, sample
 from tacit.solvers import _levels
 from tacit.solvers._loop import Loop
 from tacit.solvers._narrow import narrow_polish
@@ -69,7 +69,7 @@ def test_the_descent_in_the_weights_finds_the_optimum(loss, weighted):
         problem = replace(problem, sample_weight=weight)
     rng = np.random.default_rng(0)
     space = problem.space(problem.feature_map(rng), rng)
-    best, status = polish(problem, space, y, Loop(), run=0, tol=1e-7, max_iter=5000)
+    best, _ = polish(problem, space, y, Loop(), run=0, tol=1e-7, max_iter=5000)
     zero = np.zeros((300, problem.n_columns))
     start = (np.zeros((3, problem.n_columns)), zero, zero)
     end, ended = narrow_polish(
