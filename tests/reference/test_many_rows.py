@@ -87,7 +87,7 @@ def test_the_descent_in_the_weights_finds_the_optimum(loss, weighted):
 def few(monkeypatch):
     """Levels from a few hundred rows on."""
     monkeypatch.setattr(_levels, "MANY", 500)
-    monkeypatch.setattr(_levels, "SMALLEST", 100)
+    monkeypatch.setattr(_levels, "SMALLEST", 300)
 
 
 @pytest.mark.parametrize("kind", ["groups", "labels", "shares"])
@@ -99,7 +99,7 @@ def test_levels_end_where_all_rows_would(few, kind, monkeypatch):
     if kind == "shares":
         known = hints.Labels(np.arange(0, 3000, 10), y[::10])
         problem = replace(problem, hints=known + hints.Share(0.2, 0.45))
-    answer = solve(problem, random_state=0)
+    answer = solve(problem, random_state=0, n_init=2)
     assert answer.status is Status.CONVERGED
     assert answer.fixed_gap <= 1e-4
     assert problem.violation(answer.labels) == 0
@@ -108,11 +108,11 @@ def test_levels_end_where_all_rows_would(few, kind, monkeypatch):
     )
     order = np.random.default_rng(1).permutation(3000)
     moved = replace(problem, X=problem.X[order], hints=problem.hints.restrict(order, 3000))
-    other = solve(moved, random_state=0)
+    other = solve(moved, random_state=0, n_init=2)
     assert np.array_equal(other.labels, answer.labels[order])
     monkeypatch.setattr(_levels, "MANY", 10_000)
     whole = solve(problem, random_state=0, n_init=1)
-    assert answer.objective <= whole.objective * (1 + 5e-3)
+    assert answer.objective <= 1.02 * whole.objective
 
 
 def test_small_problems_are_not_sampled():
@@ -149,10 +149,10 @@ print(memory_estimate(problem(n)).total / (peak - before))
 @pytest.mark.parametrize(
     ("n", "model"),
     [
-        (4000, {}),
-        (5000, {"dtype": "float32"}),
+        (3000, {}),
+        (4000, {"dtype": "float32"}),
         (100_000, {"kernel": "linear"}),
-        (20_000, {"approximation": "lowrank", "n_components": 800}),
+        (15_000, {"approximation": "lowrank", "n_components": 800}),
     ],
 )
 def test_memory_is_what_was_said(n, model):

@@ -20,7 +20,7 @@ __all__ = ["Memory", "memory_estimate", "require_memory"]
 
 # Arrays of N x C numbers of the fit's type that live at the same time, and those of float64: cost
 # tables, what the oracle works on.
-TABLES, DOUBLE_TABLES = 12, 5
+TABLES, DOUBLE_TABLES = 10, 4
 # The eigendecomposition of an n x n matrix: itself, its vectors and the routine's own two.
 EIGEN = 4
 # Work space of the linear algebra, and what else does not grow with the rows.

@@ -17,7 +17,7 @@ from tacit.solvers._loop import Loop
 from tacit.solvers.alternate import Outcome, alternate
 from tacit.solvers.kernel_admm import TIE_NOISE, Anneal, Annealing, State
 from tacit.solvers.polish import unpolished
-from tacit.solvers.schedules import Schedule, quick, transition
+from tacit.solvers.schedules import Schedule, quick, settle, transition
 from tacit.solvers.starts import soft_labels, start_from
 
 __all__ = ["ADMM"]
@@ -108,10 +108,9 @@ class ADMM:
             end = self._start(len(ends), objectives)
             ends.append(end)
         best = self._refine(min(ends, key=lambda s: s.objective), objectives)
-        assert best.labels is not None
         start = (best.F, best.dual)
         coef = best.coef if self.part else None
-        labels = np.asarray(to_numpy(best.labels), np.int32)
+        labels = _numbers(best)
         if not self.polish:
             left = unpolished(self.problem, self.space, labels, start)
             status = self.loop.ended or Status.UNPOLISHED
@@ -125,8 +124,12 @@ class ADMM:
         )
         found = inner.solve()
         labels, start = lift(self.problem, self.space, self.oracle, found)
-        reached = found.run_objectives
-        return self._finish(labels, start, len(reached), reached, found.polished.coef)
+        reached, coef = list(found.run_objectives), found.polished.coef
+        if not self.loop.ended:
+            schedule = settle(self.problem.unit_weight)
+            end = self._anneal(State(*start, labels), schedule, "refine", reached)
+            labels, start, coef = _numbers(end), (end.F, end.dual), end.coef
+        return self._finish(labels, start, len(reached), tuple(reached), coef)
 
     @property
     def _coarse(self) -> ScoreSpace:
@@ -227,3 +230,9 @@ class ADMM:
             max_iter=self.max_iter,
             run_objectives=objectives,
         )
+
+
+def _numbers(state: State) -> npt.NDArray[np.int32]:
+    """Labels of a state on the host."""
+    assert state.labels is not None
+    return np.asarray(to_numpy(state.labels), np.int32)
