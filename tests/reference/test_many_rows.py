@@ -115,6 +115,15 @@ def test_levels_end_where_all_rows_would(few, kind, monkeypatch):
     assert answer.objective <= 1.02 * whole.objective
 
 
+def test_levels_of_the_consensus_form(few):
+    problem, y = grouped(2000, 20)
+    problem = replace(problem, hints=hints.Labels(np.arange(0, 2000, 4), y[::4]))
+    one = solve(problem, "consensus", random_state=0)
+    other = solve(problem, "admm", random_state=0)
+    assert one.status is Status.CONVERGED
+    assert one.objective <= 1.02 * other.objective
+
+
 def test_small_problems_are_not_sampled():
     problem, _ = grouped(400, 20)
     rng = np.random.default_rng(0)

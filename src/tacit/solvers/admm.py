@@ -127,7 +127,7 @@ class ADMM:
         reached, coef = list(found.run_objectives), found.polished.coef
         if not self.loop.ended:
             schedule = settle(self.problem.unit_weight)
-            end = self._anneal(State(*start, labels), schedule, "refine", reached)
+            end = self._anneal(State(*start, labels, coef), schedule, "refine", reached)
             labels, start, coef = _numbers(end), (end.F, end.dual), end.coef
         return self._finish(labels, start, len(reached), tuple(reached), coef)
 

@@ -112,11 +112,19 @@ class Consensus(Annealing):
         return (kept * now.F + pulled) / total, (kept * now.coef + pull) / total
 
     def _begin(self, state: State) -> ConsensusState:
-        """Weights from the multipliers where a run begins: 2 nu W is the sum of all of them."""
+        """Weights where a run begins, from the multipliers unless they are given.
+
+        All multipliers together are 2 nu W, so that D = (2 nu W - X' m) / N.
+        """
         if isinstance(state, ConsensusState):
             return state
-        F, W = self.space.expand(state.dual / (-2.0 * self.problem.nu_))
-        return ConsensusState(F, state.dual, coef=W, lag=0.0 * F)
+        pulled, pull = self.space.expand(-state.dual)
+        twice = 2.0 * self.problem.nu_
+        if state.coef is None:
+            F, W = pulled / twice, pull / twice
+            return ConsensusState(F, state.dual, coef=W, lag=0.0 * F)
+        lag = (twice * state.F - pulled) / self.problem.n
+        return ConsensusState(state.F, state.dual, state.labels, state.coef, lag=lag)
 
 
 @dataclass(frozen=True)
