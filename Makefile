@@ -9,18 +9,21 @@ BIN := $(VENV)/bin
 BUSY := $(VENV)/.installing
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs clean FORCE
+.PHONY: help demo test test-gpu check bench docs clean FORCE
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## /\1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
 
 demo: $(VENV)/.core ## learn four classes from batch counts alone; table and demo.png
 	@$(BIN)/tacit demo $(ARGS)
 
 test: $(VENV)/.test ## run the tests; ARGS="-k oracles" chooses some
 	@$(BIN)/python -m pytest $(ARGS)
+
+test-gpu: $(VENV)/.test ## run the tests of tensors on a GPU instead of the processor
+	@TACIT_TEST_DEVICE=cuda $(BIN)/python -m pytest tests/conformance/test_torch.py $(ARGS)
 
 check: $(VENV)/.check ## lint, format, types, import layers, index of equations
 	$(BIN)/ruff check --quiet
