@@ -130,7 +130,7 @@ class Problem(HintedRows):
     @property
     def nu_(self) -> float:
         """Weight of the regulariser."""
-        return 1.0 / (2.0 * self.C) if self.nu is None else float(self.nu)
+        return 1.0 / (2.0 * float(self.C)) if self.nu is None else float(self.nu)
 
     @cached_property
     def rows(self) -> Any:
