@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +14,9 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from tacit.hints import Hint, Hints, Labels
+from tacit.hints._classes import ClassCodes, sort_names
 
-__all__ = ["Known", "PartialLabels", "gather", "read_labels"]
+__all__ = ["Known", "PartialLabels", "gather", "read_labels", "too_few"]
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,19 @@ def gather(y: Any, hint: Hint | None, n: int, classes: Any, unlabeled: Any) -> K
         )
     if not len(labels.rows):
         return Known(Hints(parts), [], None)
-    parts = [*parts, Labels(labels.rows, labels.names)]
+    parts = [*parts, Labels(labels.rows, labels.names).called("y")]
     return Known(Hints(parts), list(set(labels.names.tolist())), labels.names.dtype)
+
+
+def too_few(classes: Any, codes: ClassCodes, found: Iterable[Any]) -> str:
+    """Say who names fewer than two classes: the parameter, or y and the hints."""
+    only = f"only one class, {codes[0]!r}" if len(codes) else "no class"
+    needs = "a classifier needs at least two."
+    if classes is None:
+        return f"y and the hints name {only}; {needs} Give classes=[...] if there are more."
+    others = [repr(name) for name in sort_names(found) if name not in codes.names]
+    also = f" y and the hints name {', '.join(others)} too." if others else ""
+    return f"classes names {only}; {needs}{also} Give every class in classes=[...]."
 
 
 def read_labels(y: Any, classes: Any, hint: Hint | None, unlabeled: Any) -> PartialLabels:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.backends import place
 from tacit.estimators._base import HintEstimator, name_array, warn_of_empty_classes
-from tacit.estimators._labels import gather
+from tacit.estimators._labels import gather, too_few
 from tacit.features import score
 from tacit.hints import Hint, Hints
 from tacit.hints._classes import ClassCodes
@@ -235,7 +235,6 @@ class HintClassifier(ClassifierMixin, HintEstimator):
             dtype=self.dtype,
             device=self.device,
         )
-        warn_of_empty_classes(problem)
         with progress(self.verbose > 0) as shown:
             self._take(
                 solve(
@@ -250,6 +249,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
                     callback=self._callbacks(shown),
                 )
             )
+        warn_of_empty_classes(problem)  # not before the hints are known to be satisfiable
         return self
 
     def _known(self, y: Any, hints: Hint | None, n: int) -> tuple[Hints, ClassCodes]:
@@ -257,11 +257,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
         known = gather(y, hints, n, self.classes, self.unlabeled)
         codes = infer_classes(self.classes, known.found, known.hints)
         if len(codes) < 2:
-            only = f"only one class, {codes[0]!r}" if len(codes) else "no class"
-            raise ValueError(
-                f"y and the hints name {only}; a classifier needs at least two. "
-                "Give classes=[...] if there are more."
-            )
+            raise ValueError(too_few(self.classes, codes, (*known.found, *known.hints.names())))
         self.classes_ = name_array(codes.names, known.dtype)
         return known.hints, codes
 

@@ -67,14 +67,22 @@ class Labels(_RowHint):
 
     kind = "labels"
     keys = ("rows", "classes")
+    who = "Labels"
+    """What messages call the hint: labels may have been given as y."""
 
     def __init__(self, rows: Any, classes: Any) -> None:
         self._rows = Rows.read(rows, "Labels")
         self._classes = frozen(_per_row(classes, len(self._rows), "Labels"))
 
+    def called(self, who: str) -> Labels:
+        """Return the same hint under the name by which the user gave it."""
+        same = Labels(self._rows.index, self._classes)
+        same._rows, same.who = self._rows, who
+        return same
+
     def compile(self, n: int, classes: ClassCodes) -> LabelProgram:  # noqa: D102
         index, allowed = self._start(n, classes)
-        codes = classes.encode(self._classes, "Labels")
+        codes = classes.encode(self._classes, self.who)
         for c in range(len(classes)):
             # Forbidding is idempotent, so a row listed twice keeps both statements.
             allowed[np.ix_(index[codes != c], [c])] = False
@@ -84,17 +92,17 @@ class Labels(_RowHint):
         return _distinct(self._classes)
 
     def _some(self, rows: npt.NDArray[np.intp], keep: npt.NDArray[np.intp]) -> Labels:
-        return Labels(rows, self._classes[keep])
+        return Labels(rows, self._classes[keep]).called(self.who)
 
     def split(self) -> Iterator[Hint]:  # noqa: D102
         for row, name in zip(self._rows.index, self._classes, strict=True):
-            yield Labels([row], as_names(name))
+            yield Labels([row], as_names(name)).called(self.who)
 
     def describe(self, classes: ClassCodes | None = None) -> str:  # noqa: D102
         return f"row {self._rows.index[0]} has label {_show(self._classes[0])}"
 
     def about_row(self, classes: ClassCodes, known: str = "") -> str:  # noqa: D102
-        return f"Labels says {_show(self._classes[0])}"
+        return f"{self.who} says {_show(self._classes[0])}"
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
         return rows_to_data(self._rows) | {"classes": names_to_data(self._classes)}
