@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from tacit.hints import Hint, Hints, Labels
-from tacit.hints._classes import ClassCodes, sort_names
+from tacit.hints._classes import ClassCodes, class_list, is_missing, sort_names
 
 __all__ = ["Known", "PartialLabels", "gather", "read_labels", "too_few"]
 
@@ -54,6 +53,7 @@ def gather(y: Any, hint: Hint | None, n: int, classes: Any, unlabeled: Any) -> K
     """
     if hint is not None and not isinstance(hint, Hint):
         raise TypeError(f"hints must be made of tacit.hints, got {type(hint).__name__}.")
+    classes = None if classes is None else class_list(classes)
     parts = [] if hint is None else [hint]
     if y is None:
         return Known(Hints(parts), [], None)
@@ -141,11 +141,7 @@ def _missing(y: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
 
 
 def _is_missing(value: Any) -> bool:
-    if value is None or (isinstance(value, str) and value == ""):
-        return True
-    if isinstance(value, float | np.floating):
-        return math.isnan(value)
-    return type(value).__name__ in {"NAType", "NaTType"}
+    return is_missing(value) or (isinstance(value, str) and value == "")
 
 
 def _equals(y: npt.NDArray[Any], value: Any) -> npt.NDArray[np.bool_]:

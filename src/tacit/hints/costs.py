@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tacit.hints._classes import ClassCodes, as_names, nth_class, plain
+from tacit.hints._classes import ClassCodes, as_names, check_name, nth_class, plain
 from tacit.hints._data import (
+    as_numbers,
     name_from_data,
     name_to_data,
     names_from_data,
     names_to_data,
-    numbers_from_data,
     numbers_to_data,
 )
 from tacit.hints._program import LabelProgram
@@ -38,7 +38,7 @@ class Cost(Hint):
     keys = ("costs",)
 
     def __init__(self, U: Any) -> None:
-        table = np.asarray(U, dtype=np.float64)
+        table = as_numbers(U, "Cost: costs")
         if table.ndim != 2:
             raise ValueError(f"Cost: expected an array (rows, classes), got shape {table.shape}.")
         bad = np.isnan(table) | (table == -np.inf)
@@ -91,7 +91,7 @@ class Cost(Hint):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Cost:  # noqa: D102
-        return cls(numbers_from_data(data["costs"]))
+        return cls(data["costs"])
 
 
 class _Forbidden(Cost):
@@ -151,7 +151,7 @@ class Votes(Hint):
         if np.issubdtype(votes.dtype, np.floating):
             votes = _whole_votes(votes)
         self._votes = frozen(votes)
-        self._weight = frozen(np.asarray(weight, np.float64))
+        self._weight = frozen(as_numbers(weight, "Votes: weight"))
         if self._weight.shape not in {(), (votes.shape[1],)}:
             raise ValueError(
                 f"Votes: weight has shape {self._weight.shape}; expected one number or one for "
@@ -159,6 +159,8 @@ class Votes(Hint):
             )
         if not np.all(np.isfinite(self._weight) & (self._weight >= 0)):
             raise ValueError("Votes: weights must be finite and not negative.")
+        for name in self.names():
+            self._check_vote(name)
 
     def _abstains(self) -> npt.NDArray[np.bool_]:
         kind, mark = self._votes.dtype.kind, self._abstain
@@ -171,6 +173,12 @@ class Votes(Hint):
         if kind in "iu" and isinstance(mark, int):
             return np.asarray(self._votes == mark)
         return np.zeros(self._votes.shape, bool)
+
+    def _check_vote(self, name: Any) -> None:
+        try:
+            check_name(name)
+        except ValueError as error:
+            raise ValueError(f"Votes: {error} Say abstain={name!r} if it abstains.") from error
 
     def compile(self, n: int, classes: ClassCodes) -> LabelProgram:  # noqa: D102
         if len(self._votes) != n:
@@ -218,8 +226,8 @@ class Votes(Hint):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Votes:  # noqa: D102
         return cls(
-            names_from_data(data["votes"]),
-            numbers_from_data(data.get("weight", 1.0)),
+            names_from_data(data["votes"], "votes", gaps=True),
+            data.get("weight", 1.0),
             name_from_data(data.get("abstain", -1)),
         )
 
@@ -254,7 +262,21 @@ def _vote_table(L: Any) -> npt.NDArray[Any]:
             return _whole_objects(table)
     if hasattr(L, "to_numpy"):
         return np.asarray(L.to_numpy())
+    L = list(_rows_of_votes(L))
     rows = [list(row) for row in L]
     if len({len(row) for row in rows}) > 1:
         raise ValueError("Votes: every row needs one entry per labelling function.")
-    return as_names([v for row in rows for v in row]).reshape(len(rows), -1)
+    return as_names([v for row in rows for v in row], gaps=True).reshape(len(rows), -1)
+
+
+def _rows_of_votes(L: Any) -> Iterator[Any]:
+    """Yield the rows, each of which must be a list."""
+    if isinstance(L, str) or not isinstance(L, Iterable):
+        raise TypeError(f"Votes: expected a list of rows, got {L!r:.60}.")
+    for i, row in enumerate(L):
+        if isinstance(row, str) or not isinstance(row, Iterable):
+            raise TypeError(
+                f"Votes: row {i} is {row!r}; expected a list with the vote of each function, "
+                f"[[{row!r}], ...] for a single one."
+            )
+        yield row

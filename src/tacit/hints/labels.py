@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.hints._classes import ClassCodes, as_names, is_name, nth_class
-from tacit.hints._data import names_from_data, names_to_data, rows_to_data
+from tacit.hints._data import as_numbers, names_from_data, names_to_data, rows_to_data
 from tacit.hints._program import LabelProgram
 from tacit.hints._rows import Rows, frozen
 from tacit.hints.base import Hint
@@ -109,7 +109,7 @@ class Labels(_RowHint):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Labels:  # noqa: D102
-        return cls(data["rows"], names_from_data(data["classes"]))
+        return cls(data["rows"], names_from_data(data["classes"], "classes"))
 
 
 class Not(_RowHint):
@@ -159,7 +159,7 @@ class Not(_RowHint):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Not:  # noqa: D102
-        return cls(data["rows"], names_from_data(data["classes"]))
+        return cls(data["rows"], names_from_data(data["classes"], "classes"))
 
 
 class OneOf(_RowHint):
@@ -251,8 +251,8 @@ class OneOf(_RowHint):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> OneOf:  # noqa: D102
         if "mask" in data:
-            return cls(data["rows"], np.array(data["mask"], bool).reshape(len(data["mask"]), -1))
-        return cls(data["rows"], [names_from_data(s) for s in data["sets"]])
+            return cls(data["rows"], _mask_from_data(data["mask"]))
+        return cls(data["rows"], [names_from_data(s, "sets") for s in data["sets"]])
 
 
 def _show(name: Any) -> str:
@@ -301,3 +301,10 @@ def _candidate_set(names: Any) -> list[Any]:
             f"OneOf: each candidate set must be a list or set of classes, got {names!r}."
         )
     return as_names(list(names)).tolist()
+
+
+def _mask_from_data(data: Any) -> npt.NDArray[np.bool_]:
+    mask = as_numbers(data, "'mask'")
+    if mask.ndim != 2 or not np.isin(mask, (0, 1)).all():
+        raise ValueError("'mask' must be a list of rows of 0 and 1, one entry per class.")
+    return mask.astype(bool)
