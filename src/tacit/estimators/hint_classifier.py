@@ -235,7 +235,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
             dtype=self.dtype,
             device=self.device,
         )
-        with progress(self.verbose > 0) as shown:
+        with progress(self._shown()) as shown:
             self._take(
                 solve(
                     problem,

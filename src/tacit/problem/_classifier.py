@@ -104,6 +104,8 @@ class Problem(HintedRows):
             raise ValueError(f"dtype={self.dtype!r}; expected one of {', '.join(DTYPES)}.")
         if not (isinstance(self.n_components, int | np.integer) and self.n_components >= 1):
             raise ValueError(f"n_components={self.n_components!r}; expected at least 1.")
+        if self.fit_intercept not in (False, True):
+            raise ValueError(f"fit_intercept={self.fit_intercept!r}; expected True or False.")
         if len(self.codes) == 0:
             raise ValueError("the classes are not known: no hint names any; give classes=[...].")
         if len(self.codes) == 1:

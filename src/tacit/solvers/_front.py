@@ -74,16 +74,16 @@ def prepare(
     InfeasibleHints
         With a smallest conflicting subset of the hints.
     """
+    callbacks = _read_callbacks(callback)
+    seed = _seed(random_state)
     require_feasible(problem.program, problem.known, problem.codes)
     choice = select_oracle(problem.program)
-    seed = _seed(random_state)
     square = problem.kernel == "precomputed"
     order = canonical_order(problem.X, problem.program, problem.weights, seed, square)
     ordered = problem.take(order)
     limits: dict[str, Any] = {}
     if issubclass(choice.oracle, MixedIntegerOracle):
         limits = {"gap": STEP_GAP, "max_nodes": STEP_NODES}
-    callbacks = callback if isinstance(callback, tuple) else (callback,) if callback else ()
     oracle = choice.oracle(ordered.program, **limits)
     return Front(ordered, order, oracle, choice, Loop(time_limit, callbacks), seed)
 
@@ -101,10 +101,23 @@ def check_options(
         raise ValueError(f"n_init={n_init!r}; expected a positive integer or 'auto'.")
     if not (isinstance(max_iter, int | np.integer) and max_iter >= 1):
         raise ValueError(f"max_iter={max_iter!r}; expected an integer, at least 1.")
-    if not (tol > 0 or (zero_tol and tol == 0)):
-        raise ValueError(f"tol={tol}; expected a positive number{' or 0' if zero_tol else ''}.")
-    if limit is not None and not limit > 0:
-        raise ValueError(f"time_limit={limit}; expected a positive number of seconds.")
+    if not _is_number(tol) or not (tol > 0 or (zero_tol and tol == 0)):
+        raise ValueError(f"tol={tol!r}; expected a positive number{' or 0' if zero_tol else ''}.")
+    if limit is not None and not (_is_number(limit) and limit > 0):
+        raise ValueError(f"time_limit={limit!r}; expected a positive number of seconds.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating)
+
+
+def _read_callbacks(callback: Any) -> tuple[Callback, ...]:
+    callbacks = callback if isinstance(callback, tuple) else (callback,)
+    found = tuple(one for one in callbacks if one is not None)
+    for one in found:
+        if not callable(one):
+            raise ValueError(f"callback={one!r}; expected a function of an Iteration.")
+    return found
 
 
 def _seed(random_state: Any) -> int:
@@ -115,4 +128,10 @@ def _seed(random_state: Any) -> int:
         return int(random_state.randint(2**31))
     if random_state is None:
         return int(np.random.default_rng().integers(2**32))
+    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
+    if not whole or random_state < 0:
+        raise ValueError(
+            f"random_state={random_state!r}; expected a whole number, 0 or more, a random "
+            "generator, or None."
+        )
     return int(random_state)

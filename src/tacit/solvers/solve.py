@@ -123,6 +123,8 @@ def solve(
     solver = solver or "admm"
     _known_solver(solver, tuple(SOLVERS))
     check_options(n_init, max_iter, tol, time_limit)
+    if polish not in (False, True):
+        raise ValueError(f"polish={polish!r}; expected True or False.")
     n_init = n_init if isinstance(n_init, str) else int(n_init)
     front = prepare(problem, random_state, time_limit, callback)
     ordered, loop = front.problem, front.loop
