@@ -1,9 +1,11 @@
 """Weak and supervised fits against scikit-learn's SVC: ``python benchmarks/svc.py``.
 
 10,000 balanced MNIST rows, rbf kernel, C = 1, one thread, CPU time of the fit alone, all in one
-run. The weak fits know k classes that each row does *not* have. `rise` is the test error above that
-of the supervised SVC. Weak fits: low rank plus diagonal without polish, and the exact kernel matrix
-to a duality gap of 1 %. `--json out.json` keeps the figures, `--quick` takes 2000 rows.
+run. The weak fits know k classes that each row does *not* have, drawn three times; `rise` is the
+test error above that of the supervised SVC in points, mean and worst. Low rank plus diagonal with
+1500 landmarks (what 10,000 rows get by default) and with 1000; the exact kernel matrix; all of them
+as the search for labels leaves them. One fit to all labels and one weak one are polished besides.
+`--json out.json` keeps the figures, `--quick` takes 2000 rows and one draw.
 """
 
 from __future__ import annotations
@@ -21,9 +23,15 @@ from threadpoolctl import threadpool_limits
 
 from tacit import HintClassifier, hints
 
-WAYS: dict[str, dict[str, Any]] = {
-    "low rank 1000": {"approximation": "lowrank", "n_components": 1000, "polish": False},
-    "low rank 2000": {"approximation": "lowrank", "n_components": 2000, "polish": False},
+LOW: dict[str, Any] = {"approximation": "lowrank"}
+KS = (1, 2, 4, 8)
+AS_LEFT: dict[str, dict[str, Any]] = {
+    "low rank": {"polish": False, **LOW},
+    "low rank, 1000": {"polish": False, "n_components": 1000, **LOW},
+    "exact": {"polish": False},
+}
+POLISHED: dict[str, dict[str, Any]] = {
+    "low rank, gap 1e-2": {"tol": 1e-2, **LOW},
     "exact, gap 1e-2": {"tol": 1e-2},
 }
 
@@ -31,7 +39,7 @@ WAYS: dict[str, dict[str, Any]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, help="write the rows here")
-    parser.add_argument("--quick", action="store_true", help="2000 rows, k = 1 and 8")
+    parser.add_argument("--quick", action="store_true", help="2000 rows, one draw")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     threadpool_limits(1)
@@ -53,21 +61,25 @@ def main() -> None:
 
     ours().fit(X[:200], y[:200])  # compile
     base, error = timed(SVC(gamma=GAMMA, C=1.0, cache_size=1000), y=y)
-    rows = [{"fit": "SVC, supervised", "k": None, "cpu_s": base, "ratio": 1.0, "rise": 0.0}]
-    rows[0]["test_error"] = error
-    cases = [(way, 0) for way in WAYS] + [
-        (w, k) for k in ((1, 8) if given.quick else (1, 2, 4, 8)) for w in WAYS
-    ]
-    for way, k in cases:
-        known = {"hints": hints.Not(np.arange(len(y)), negatives(y, k, rng))} if k else {"y": y}
-        seconds, wrong = timed(ours(**WAYS[way]), **known)
+    rows = [{"fit": "SVC", "k": None, "cpu_s": base, "ratio": 1.0, "test_error": error}]
+    draws = 1 if given.quick else 3
+    weak = [(k, way, draws) for k in KS for way in AS_LEFT]
+    cases = [(0, way, 1) for way in POLISHED] + weak + [(1, "exact, gap 1e-2", 1)]
+    for k, way, count in cases:
+        fits = []
+        for _ in range(count):
+            known = {"hints": hints.Not(np.arange(len(y)), negatives(y, k, rng))} if k else {"y": y}
+            fits.append(timed(ours(**(AS_LEFT | POLISHED)[way]), **known))
+        seconds = float(np.mean([s for s, _ in fits]))
+        rises = [100 * (wrong - error) for _, wrong in fits]
         rows.append(
             {"fit": way, "k": k or None, "cpu_s": seconds, "ratio": seconds / base}
-            | {"rise": 100 * (wrong - error), "test_error": wrong}
+            | {"rise": float(np.mean(rises)), "worst_rise": max(rises), "draws": count}
         )
         print(
-            f"{way:18} {'all labels' if not k else f'k = {k}':10} {seconds:6.1f} s "
-            f"{seconds / base:6.2f} x SVC ({base:.1f} s)   rise {100 * (wrong - error):+.2f}",
+            f"{way:18} {'all labels' if not k else f'k = {k}':10} {seconds:6.2f} s "
+            f"{seconds / base:6.2f} x SVC ({base:.1f} s)   rise {np.mean(rises):+.2f}"
+            + (f", worst {max(rises):+.2f}" if count > 1 else ""),
             flush=True,
         )
     if given.json:

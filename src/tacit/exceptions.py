@@ -6,7 +6,8 @@
     ├── InfeasibleHints   no labeling satisfies all the hints; names a smallest conflicting subset
     ├── NoOracle          no discrete solver accepts the hints; says why each one refused
     ├── NotConverged      raised only by ``Solution.raise_for_status``
-    └── DamagedFile       a saved model or hints file that cannot be trusted
+    ├── DamagedFile       a saved model, hints or data file that cannot be trusted
+    └── MissingData       a public data set is not where it is looked for
 
 A model that fits its hints by a degenerate labeling gets a ``CollapseWarning``. Wrong arguments
 are ordinary ``ValueError`` or ``TypeError``.
@@ -21,6 +22,7 @@ __all__ = [
     "CollapseWarning",
     "DamagedFile",
     "InfeasibleHints",
+    "MissingData",
     "NoOracle",
     "NotConverged",
     "TacitError",
@@ -61,3 +63,7 @@ class DamagedFile(TacitError, ValueError):
 
 class CollapseWarning(UserWarning):
     """One class took nearly all rows of others; says why, and what helps."""
+
+
+class MissingData(TacitError, FileNotFoundError):
+    """A public data set is not where it is looked for; the message says what to set."""

@@ -19,6 +19,7 @@ class Status(Enum):
 
     CONVERGED = "The labels settled and the duality gap at these labels is within tol."
     MAX_ITER = "max_iter was reached first; raise max_iter, or loosen tol."
+    ROUNDING = "Rounding keeps the duality gap above tol; use dtype='float64', or loosen tol."
     TIME_LIMIT = "The time limit was reached first; the best answer so far is returned."
     STOPPED = "The callback asked to stop; the best answer so far is returned."
     UNPOLISHED = "The labels are found; the classifier was not polished, as asked (polish=False)."

@@ -287,7 +287,7 @@ def test_nothing_is_left_after_an_interruption(moons, folder, monkeypatch):
 
 
 def test_ctrl_c_in_a_process(folder):
-    X, y = make_four_moons(2000, layout="grid", random_state=0)  # tens of seconds
+    X, y = make_four_moons(1000, layout="grid", random_state=0)  # tens of seconds
     hints.save(make_batches(y, n_batches=60, size=30, slack=2, random_state=0), "hints.yaml")
     write("data.csv", ["x1", "x2"], X)
     heed = "import signal; signal.signal(2, signal.default_int_handler)"  # in a background job too

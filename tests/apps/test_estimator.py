@@ -5,13 +5,14 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn
+import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from tacit import HintClassifier, InfeasibleHints, hints
+from tacit import HintClassifier, HintKMeans, InfeasibleHints, hints
 from tacit.datasets import make_batches, make_four_moons, make_links
 from tacit.losses import LOSSES
 
@@ -70,6 +71,18 @@ def test_class_names_of_any_hashable_kind(names, fitted):
     assert clf.predict(X[:3]).tolist() == [names[c] for c in plain.predict(X[:3])]
 
 
+def test_what_was_fitted_counts_and_not_what_was_set_since():
+    y = ["no", "yes"] * 3
+    clf = HintClassifier(loss="hinge").fit(SMALL, y).set_params(loss="logistic")
+    assert not hasattr(clf, "predict_proba")
+    assert clf.loss_.name == "hinge"
+    clf = HintClassifier(loss="logistic").fit(SMALL, y)
+    before = clf.predict_proba(SMALL)
+    for loss in ("softmax", "hinge"):
+        np.testing.assert_array_equal(clf.set_params(loss=loss).predict_proba(SMALL), before)
+    assert not hasattr(clf.fit(SMALL, y), "predict_proba")
+
+
 def test_classes_give_the_order():
     y = ["low", "high", "", "low", "high", None]
     clf = HintClassifier(["low", "high"]).fit(SMALL, y)
@@ -99,11 +112,54 @@ def test_frames_and_sparse_rows(fitted):
         )
 
 
+MODELS = [
+    {"kernel": "linear"},
+    {"kernel": "linear", "fit_intercept": True},
+    {"kernel": "rbf"},
+    {"approximation": "lowrank"},
+    {"approximation": "nystroem"},
+    {"approximation": "fourier"},
+]
+TENSORS = [
+    torch.from_numpy(SMALL),
+    torch.from_numpy(SMALL).requires_grad_(),
+    torch.from_numpy(SMALL.astype(np.float32)),
+]
+
+
+@pytest.mark.parametrize("params", MODELS, ids=str)
+def test_tensors_and_arrays_at_every_turn(params):
+    """Whichever the model was learned from, it takes the other."""
+    clf = HintClassifier(random_state=0, n_components=4, **params)
+    y, scores = ["no", "yes"] * 3, {}
+    for name, given in {"array": SMALL, "plain": TENSORS[0], "grad": TENSORS[1]}.items():
+        clf.fit(given, y)
+        scores[name] = clf.decision_function(SMALL)
+        for rows in TENSORS:
+            np.testing.assert_allclose(clf.decision_function(rows), scores[name], atol=1e-5)
+    # Both are within a duality gap of 1e-4, reached by different roundings.
+    np.testing.assert_allclose(scores["plain"], scores["array"], atol=0.02)
+    np.testing.assert_array_equal(scores["grad"], scores["plain"])
+
+
+def test_a_model_of_tensors_takes_no_sparse_rows():
+    clf = HintClassifier().fit(TENSORS[0], ["no", "yes"] * 3)
+    with pytest.raises(ValueError, match=r"takes no sparse rows; use X\.toarray\(\)"):
+        clf.predict(sp.csr_array(SMALL))
+
+
+def test_tensors_have_no_feature_names():
+    frame = pd.DataFrame(SMALL, columns=["east", "north"])
+    clf = HintClassifier().fit(frame, ["no", "yes"] * 3).fit(TENSORS[0], ["no", "yes"] * 3)
+    assert not hasattr(clf, "feature_names_in_")
+    clf.predict(SMALL)  # a warning would be an error here
+
+
 def test_unknown_entries_of_y():
     for unknown in (np.nan, -1.0):
-        y = np.array([0.0, 1.0, unknown, 0.0, 1.0, unknown])
+        y = np.array([0.0, 2.0, unknown, 0.0, 2.0, unknown])
         clf = HintClassifier(random_state=0).fit(SMALL, y)
-        assert clf.classes_.tolist() == [0.0, 1.0]
+        assert clf.classes_.tolist() == [0.0, 2.0]
     series = pd.Series(["a", None, "b", pd.NA, np.nan, ""])
     assert HintClassifier(random_state=0).fit(SMALL, series).classes_.tolist() == ["a", "b"]
 
@@ -145,8 +201,30 @@ def test_minus_one_and_one_alone_are_two_classes():
 
 
 def test_minus_one_beside_other_classes_is_unknown():
-    clf = HintClassifier(random_state=0).fit(SMALL, [-1, 1, 0, 1, -1, 0])
-    assert clf.classes_.tolist() == [0, 1]
+    for y in ([-1, 1, 2, 1, -1, 2], [-1, 0, 1, 2, -1, 0], [-1, "a", "b"] * 2):
+        clf = HintClassifier(random_state=0).fit(SMALL, y)
+        assert clf.classes_.tolist() == sorted(set(y) - {-1})
+
+
+@pytest.mark.parametrize("estimator", [HintClassifier, HintKMeans])
+@pytest.mark.parametrize("y", [[-1, 1, 0, 1, -1, 0], [-1.0, 1, 0, 1, -1, 0], [-1, -2, -1, 0, 2, 0]])
+@pytest.mark.parametrize("known", [None, hints.MustLink([[0, 1]]) + hints.Not([0], 0)])
+def test_minus_one_that_may_well_be_a_class_warns(estimator, y, known):
+    """Signs, or two classes and unlabelled rows: nothing in y tells; nor beside -2."""
+    said = "y holds -1 beside .*0.*: -1 is read as unknown. Say unlabeled=-1 if it means"
+    with pytest.warns(UserWarning, match=said) as record:
+        model = estimator(random_state=0).fit(SMALL, y, hints=known)
+    assert record[0].filename == __file__
+    assert model.classes_.tolist() == sorted(set(y) - {-1})
+    # No warning, which would be an error here, once it is settled.
+    settled = estimator(unlabeled=-1, random_state=0).fit(SMALL, y, hints=known)
+    assert np.array_equal(settled.transduction_, model.transduction_)
+    known = None if known is None else hints.Not([0], 0)  # row 0 is -1 now, and row 1 is not
+    named = estimator(unlabeled=None, random_state=0).fit(SMALL, y, hints=known)
+    assert named.transduction_.tolist() == y
+    width = len(set(y)) - 1
+    sized = estimator(random_state=0).fit(SMALL, y, hints=hints.Cost(np.zeros((6, width))))
+    assert len(sized.classes_) == width
 
 
 @pytest.mark.parametrize(
@@ -203,6 +281,9 @@ def _with(row, column, value):
         (SMALL, [0, 1] * 3, hints.Labels([9], 0), "Labels: row 9 is out of range; there are 6"),
         (SMALL, [0, 1] * 3, hints.Count([[0]], {1: 1}, {1: 0}), "lower 1 above upper 0 for class"),
         (SMALL, [0, 1, np.inf, 0, 1, 0], None, "y contains infinity"),
+        (SMALL, np.array([0.5, 0.7, np.nan] * 2), None, "Unknown label type: continuous"),
+        (SMALL, [0.5, 0.7, None] * 2, None, "Unknown label type: continuous"),
+        (SMALL, np.array([0.5, 1, None] * 2, object), None, "Unknown label type: continuous"),
     ],
 )
 def test_bad_input(rows, y, known, words):
@@ -303,6 +384,32 @@ def test_search_restricts_hints_to_the_training_fold(routing):
         search = GridSearchCV(clf, {"C": [0.1, 10.0]}, cv=3, error_score="raise")
         search.fit(X, Y, hints=KNOWN.over(len(X)))
     assert search.best_score_ > 0.95
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_hints_that_no_fold_could_read_are_refused(routing):
+    """In a fold row i is another row, so hints by position must be wrapped first."""
+    known = hints.Labels(range(80), Y[:80])
+    with sklearn.config_context(enable_metadata_routing=routing):
+        clf = HintClassifier(range(4), gamma=8, random_state=0)
+        clf = clf.set_fit_request(hints=True) if routing else clf
+        for bare in (known, known + hints.Share(0.2)):
+            with pytest.raises(TypeError, match=r"wrap them with hints\.over\(n\)"):
+                cross_validate(clf, X, Y, params={"hints": bare}, cv=3)
+            with pytest.raises(TypeError, match=r"wrap them with hints\.over\(n\)"):
+                GridSearchCV(clf, {"C": [1.0]}, cv=3).fit(X, Y, hints=bare)
+        wrapped = {"hints": known.over(120)}
+        scores = cross_validate(clf, X, Y, params=wrapped, cv=3, error_score="raise")
+    assert scores["test_score"].min() > 0.8
+
+
+def test_hints_over_other_rows_are_refused():
+    known = hints.Labels([0, 1, 2], [0, 1, 0])
+    with pytest.raises(ValueError, match=r"wrapped with \.over\(9\) but there are 6 rows"):
+        HintClassifier().fit(SMALL, hints=known.over(9))
+    with pytest.raises(ValueError, match=r"wrapped with \.over\(9\) but there are 6 rows"):
+        HintClassifier([0, 1]).fit(SMALL, [0, 1] * 3, hints=hints.Share(0.2).over(9))
+    assert HintClassifier().fit(SMALL, hints=known.over(6)).transduction_[:3].tolist() == [0, 1, 0]
 
 
 def test_scores_of_folds_with_partly_known_labels():

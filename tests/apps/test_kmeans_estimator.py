@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
@@ -84,6 +85,26 @@ def test_frames_sparse_rows_and_pipelines():
     assert np.bincount(fit.labels_).min() >= 10
     pipe = make_pipeline(StandardScaler(), HintKMeans(3, random_state=0))
     assert len(set(pipe.fit_predict(X))) == 3
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "bfloat16"])
+def test_tensors(kernel, dtype):
+    rows = torch.from_numpy(X).round().to(getattr(torch, dtype))
+    plain = HintKMeans(3, kernel=kernel, random_state=0).fit(X.round())
+    model = HintKMeans(3, kernel=kernel, random_state=0).fit(rows)
+    assert np.array_equal(model.labels_, plain.labels_)
+    assert np.array_equal(model.predict(rows), model.predict(X.round()))
+    assert model.transform(rows).shape == (60, 3)
+    problem = ClusterProblem(rows.double().requires_grad_(), n_clusters=3, kernel=kernel)
+    assert solve(problem, random_state=0).inertia == pytest.approx(plain.inertia_, rel=1e-6)
+
+
+def test_a_kernel_set_since_changes_no_prediction():
+    K = rbf_kernel(X, gamma=0.1)
+    model = HintKMeans(3, kernel="precomputed", random_state=0).fit(K)
+    before = model.predict(K)
+    assert np.array_equal(model.set_params(kernel="rbf").predict(K), before)
 
 
 def test_a_callback_and_limits():

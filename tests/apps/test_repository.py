@@ -26,7 +26,7 @@ LAYERS = (
     {"problem", "oracles", "datasets"},
     {"solvers", "convex", "structured", "neadmm"},
     {"estimators"},
-    {"persistence"},
+    {"persistence", "model_selection"},
     {"vision", "experiments"},
     {"cli", "web"},
 )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from checks.hints import (
     BUILDERS,
+    all_labelings,
     cases,
     check_immutable,
     check_meaning,
@@ -19,10 +20,13 @@ from checks.hints import (
     check_split,
     check_sum,
     mixed_cases,
+    pairs_of,
     shapes,
     some_rows,
+    values,
 )
-from tacit.hints import KINDS, Count, Hints, Labels, OneOf
+from tacit.hints import KINDS, Count, Hints, Labels, MustLink, OneOf
+from tacit.hints._classes import ClassCodes
 
 every_kind = pytest.mark.parametrize("kind", list(KINDS))
 few = settings(max_examples=25, deadline=None, derandomize=True)
@@ -113,6 +117,17 @@ def test_several_together(data):
     check_split(case)
     check_permutation(case, data.draw(st.permutations(range(case.n))))
     check_restrict_is_sound(case, data.draw(some_rows(case.n)))
+
+
+@few
+@given(data=st.data())
+def test_links_mean_the_same_in_one_hint_and_in_several(data):
+    n = data.draw(st.integers(2, 6))
+    pairs, kept = data.draw(pairs_of(n)), data.draw(some_rows(n, min_size=1))
+    several = Hints(MustLink([pair]) for pair in pairs)
+    Y, codes = all_labelings(len(kept), 2), ClassCodes("ab")
+    one = values(MustLink(pairs).restrict(kept, n), len(kept), codes, Y)
+    np.testing.assert_array_equal(values(several.restrict(kept, n), len(kept), codes, Y), one)
 
 
 def test_nothing_is_known_by_empty_hints():

@@ -144,6 +144,7 @@ def test_check_agrees_and_names_a_smallest_conflict(family, data):
 
 
 @pytest.mark.filterwarnings("ignore:no row can have the class:UserWarning")
+@pytest.mark.filterwarnings("ignore:max_iter was reached first")
 @pytest.mark.parametrize("family", list(FAMILIES))
 @some
 @given(data=st.data())

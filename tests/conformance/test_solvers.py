@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.linalg
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from tacit import InfeasibleHints, NotConverged, Problem, Status, hints, solve
+from tacit import HintClassifier, InfeasibleHints, NotConverged, Problem, Status, hints, solve
 from tacit.datasets import make_batches, make_four_moons, make_links
 from tacit.losses import LOSSES
 from tacit.solvers import SOLVERS
@@ -50,7 +52,11 @@ PAIRS = [(s, c) for s in SOLVERS for c in CASES if (s, c) != ("sdp", "links")]  
 
 
 def made(case, solver):
-    return CASES[case](**MODEL.get(solver, {}))
+    problem, y = CASES[case](**MODEL.get(solver, {}))
+    if solver == "inductive":
+        rows = [int(np.flatnonzero(y == c)[0]) for c in range(4)]
+        problem = replace(problem, hints=problem.hints + hints.Labels(rows, y[rows]))
+    return problem, y
 
 
 @pytest.mark.parametrize(("solver", "case"), PAIRS)
@@ -69,7 +75,7 @@ def test_answers_are_feasible_and_recomputed(solver, case):
         )
     assert answer.fixed_bound <= answer.objective * (1 + 1e-12)
     assert answer.status is Status.CONVERGED
-    assert answer.fixed_gap <= 1e-4
+    assert answer.fixed_gap <= 1e-4 or solver == "inductive"
     assert answer.n_iter == len(answer.history)
     assert np.isfinite(answer.history.column("objective")).all()
     again = solve(problem, solver, random_state=0, n_init=2)
@@ -99,15 +105,19 @@ def test_rows_sorted_by_class_and_equal_rows_leak_nothing(solver):
     agreement = []
     for seed in range(6):
         model = {"kernel": "linear"} | MODEL.get(solver, {})
-        problem = Problem(np.ones((40, 1)), known, classes=range(2), **model)
+        labelled = [hints.Labels([0], 0)] if solver == "inductive" else []
+        problem = Problem(
+            np.ones((40, 1)), hints.Hints([known, *labelled]), classes=[0, 1], **model
+        )
         labels = solve(problem, solver, random_state=seed, n_init=1).labels
         agreement.append(np.mean(labels == y))
     assert 0.3 < np.mean(agreement) < 0.7
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_threads_do_not_matter(solver):
-    problem, _ = counted(120, **MODEL.get(solver, {}))
+def test_threads_do_not_matter(solver, monkeypatch):
+    monkeypatch.setattr("tacit.solvers._front.SMALL", 0)  # few rows keep to one thread otherwise
+    problem, _ = made("counts", solver)
     with threadpool_limits(1):
         one = solve(problem, solver, random_state=0, n_init=1)
     with threadpool_limits(2):
@@ -146,6 +156,15 @@ def test_counts_alone_find_the_moons():
     known = make_batches(y, 25, 12, 1, random_state=1)
     answer = solve(Problem(X, known, gamma=8.0, classes=range(4)), random_state=1)
     assert np.mean(answer.labels != y) <= 0.02
+
+
+def test_reheats_are_limited_and_only_help():
+    problem, _ = counted()
+    answers = [solve(problem, random_state=0, n_init=1, n_reheats=k) for k in (0, 2, "auto")]
+    phases = [[i.phase for i in a.history.iterations if i.iteration == 0] for a in answers]
+    assert phases[0].count("reheat") == 0
+    assert phases[1].count("reheat") <= 2 < phases[2].count("reheat") <= 8
+    assert answers[2].objective <= answers[1].objective * (1 + 1e-4)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -187,13 +206,66 @@ def test_contradictions_are_found_before_any_work(solver):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"solver": "amdm"}, "solver='amdm' is not known; choose one of admm, em, sdp"),
+        ({"solver": "amdm"}, "solver='amdm' is not known; choose one of admm, em, sdp, inductive"),
         ({"n_init": 0}, "n_init=0; expected a positive integer or 'auto'"),
         ({"max_iter": 0}, "max_iter=0; expected an integer, at least 1"),
         ({"tol": 0}, "tol=0; expected a positive number"),
+        ({"n_reheats": -1}, "n_reheats=-1; expected 0, a positive integer or 'auto'"),
+        ({"n_reheats": "many"}, "n_reheats='many'; expected 0"),
         ({"time_limit": -1}, "time_limit=-1; expected a positive number"),
     ],
 )
 def test_wrong_arguments(arguments, words):
     with pytest.raises(ValueError, match=words):
         solve(counted()[0], **arguments)
+
+
+def test_an_anneal_that_was_cut_off_has_not_converged():
+    X, y = make_four_moons(200, "grid", random_state=0)
+    known = make_batches(y, 20, 20, 2, random_state=0)
+    cut = HintClassifier(range(4), gamma=8, max_iter=20, n_init=1, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="max_iter was reached first"):
+        cut.fit(X, hints=known)
+    assert not cut.converged_
+
+
+def test_time_limits_hold_where_each_step_is_a_search():
+    cell = np.arange(196).reshape(14, 14)
+    edges = [np.c_[cell[:, 1:].ravel(), cell[:, :-1].ravel()]]
+    edges.append(np.c_[cell[1:].ravel(), cell[:-1].ravel()])
+    known = hints.Potts(np.concatenate(edges), 0.5) + hints.Share([0.2] * 4, [0.3] * 4)
+    X = np.random.default_rng(0).standard_normal((196, 2))
+    problem = Problem(X, known, gamma=1.0, classes=range(4))
+    solution = solve(problem, time_limit=1.0, random_state=0)  # without the limit: many minutes
+    assert solution.status is Status.TIME_LIMIT
+    assert problem.violation(solution.labels) == 0
+
+
+@pytest.mark.parametrize("soft", [True, False])
+def test_equal_rows_in_a_chain_of_links_are_told_apart(soft):
+    """Four points ten times each: only the links say which row is which."""
+    X = np.repeat([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], 10, axis=0)
+    chain = np.column_stack([np.arange(39), np.arange(1, 40)])
+
+    def answer(order):
+        place = np.argsort(order)
+        known = hints.Potts(place[chain], 0.3)
+        if not soft:
+            known = hints.CannotLink(place[chain], 0.3) + hints.Labels(place[[0, 1, 2]], [0, 1, 2])
+        found = solve(Problem(X[order], known, classes=range(3), gamma=1.0), random_state=0)
+        return found.labels[place]
+
+    first = answer(np.arange(40))
+    for seed in range(3):
+        assert (answer(np.random.default_rng(seed).permutation(40)) == first).all()
+
+
+def test_a_kernel_that_looks_alike_from_every_row():
+    d = np.minimum(np.arange(40), 40 - np.arange(40))
+    K = scipy.linalg.circulant(np.exp(-(d**2) / 8.0))
+    known, found = hints.Share([0.25] * 4, [0.25] * 4), []
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(40)
+        problem = Problem(K[np.ix_(order, order)], known, kernel="precomputed", classes=range(4))
+        found.append(solve(problem, random_state=0, n_init=1).objective)
+    assert found == pytest.approx([found[0]] * 3, rel=SHUFFLED)

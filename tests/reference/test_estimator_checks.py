@@ -16,6 +16,7 @@ CONFIGURATIONS = [
     HintClassifier(fit_intercept=True, label_weight=10.0),
     HintClassifier(solver="em"),
     HintClassifier(solver="sdp", loss="softmax"),
+    HintClassifier(solver="inductive"),
     HintClassifier(C=100.0),
     HintClassifier(C=0.01),
     HintKMeans(),

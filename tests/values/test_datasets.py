@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from tacit import hints
-from tacit.datasets import make_batches, make_four_moons, make_links
+from tacit.datasets import make_batches, make_four_moons, make_links, make_tree
 from tacit.hints._classes import ClassCodes
 
 
@@ -78,3 +79,23 @@ def test_links_are_one_tree_and_one_false_label_each():
     assert set(cost) <= {0.0, 5.0}
     assert cost.sum() > 0
     assert hints.check(known, 200, range(4))
+
+
+def test_a_tree_of_true_links():
+    y = np.random.default_rng(0).integers(0, 3, 50)
+    tree = make_tree(y, cost=2.0, random_state=1)
+    program = tree.compile(50, ClassCodes([0, 1, 2]))
+    edges = program.pairs.edges
+    assert len(edges) == 49
+    graph = sp.coo_array((np.ones(49), edges.T), (50, 50))
+    assert sp.csgraph.connected_components(graph, directed=False)[0] == 1
+    assert program.value(y) == 0.0
+    should = y[edges[:, 0]] == y[edges[:, 1]]
+    # All rows of one class: every should-link holds, every should-not-link is broken.
+    assert program.value(np.zeros(50, np.int32)) == 2.0 * (~should).sum()
+    assert not np.array_equal(edges, _edges(y, seed=2))
+    assert np.array_equal(edges, _edges(y, seed=1))
+
+
+def _edges(y, seed):
+    return make_tree(y, random_state=seed).compile(50, ClassCodes([0, 1, 2])).pairs.edges

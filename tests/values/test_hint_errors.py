@@ -93,6 +93,10 @@ def refuses(text, error=ValueError):
         (lambda: Linear(np.ones((1, 4)), 2, 1), "Linear: row 0 has lower 2 above upper 1."),
         (lambda: Linear([[np.nan, 1]], 1), "Linear: the coefficients must be finite."),
         (lambda: Linear(np.ones((1, 4)), [1, 2]), "Linear: lower must be None, a number, or one"),
+        (lambda: Labels([7], "a").over(7), "over(7): row 7 is out of range; there are 7 rows"),
+        (lambda: Votes([["a"]]).over(2), "over(2): Votes(1 rows) is about 1 rows."),
+        (lambda: Share(0.1).over(-1), "over(-1): expected the number of rows, such as len(X)."),
+        (lambda: Share(0.1).over(2) + Share(0.1).over(3), "over 2 rows and over 3 rows cannot be"),
     ],
 )
 def test_wrong_values(make, text):
@@ -149,6 +153,7 @@ def test_wrong_types(make, text):
         (Share({"dog": 0.5}, {"dog": 0.4}), "Share: lower 0.5 is above upper 0.4 for class 'dog'."),
         (AtLeast([[0]], "dgo"), "AtLeast: lower names the class 'dgo'"),
         (Share(0.1, rows=[5]), "Share: row 5 is out of range"),
+        (Share(0.1).over(4), "the hints were wrapped with .over(4) but there are 5 rows"),
         (Linear(np.ones((1, 8)), 1), "Linear: A has 8 columns; 5 rows of 3 classes need 15."),
     ],
     ids=str,

@@ -141,6 +141,33 @@ def test_one_tuple_is_one_name():
     ] == ("a", 1)
 
 
+@pytest.mark.parametrize("given", [list, tuple, np.array, lambda row: np.array(row, object)])
+def test_lists_of_true_and_false_are_a_mask_unless_they_are_the_classes(given):
+    first = OneOf([0], [given([True, False])])
+    assert value(first, [0], [0, 1]) == 0.0
+    assert value(first, [1], [0, 1]) == np.inf
+    assert value(first.restrict([0], 1), ["b"], ["a", "b"]) == np.inf
+    assert [p.describe(ClassCodes(["a", "b"])) for p in first.split()] == ["row 0 is one of 'a'"]
+    assert value(first, [True], [False, True]) == 0.0
+    assert value(first, [False], [False, True]) == 0.0
+    assert value(OneOf([0], [given([True])]), [False], [False, True]) == np.inf
+    # Names never come twice, so this is a mask whatever the classes are.
+    wide = OneOf([0, 1], [given([True, False, False]), given([False, True, True])])
+    assert value(wide, ["cat", "eel"]) == 0.0
+    assert value(wide, ["eel", "eel"]) == np.inf
+    assert hints.from_dict(hints.to_dict(wide)) == Hints([wide])
+    # Neither guesses the classes.
+    assert first.names() == wide.names() == []
+    with pytest.raises(ValueError, match="the mask has 2 columns but there are 3 classes"):
+        value(first, ["cat"])
+
+
+def test_a_set_of_true_and_false_has_no_order_and_is_names():
+    both = OneOf([0, 1], [{True, False}, {True, False}])
+    for part in (both.restrict([0], 2), *both.split()):
+        assert value(part, [0, 0], [0, 1]) == value(part, [1, 1], [0, 1]) == 0.0
+
+
 def test_the_class_order_is_found_in_the_hints():
     def order(hint):
         return hints.combine.infer_classes(None, (), hint).names
@@ -165,7 +192,9 @@ def test_the_class_order_is_found_in_the_hints():
     [
         [["a", -1], [None, "b"]],
         np.array([["a", "-1"], ["-1", "b"]]),
+        [["a", np.nan], [-1, "b"]],
         np.array([["a", None], [-1, "b"]], object),
+        np.array([["a", np.nan], [None, "b"]], object),
         pd.DataFrame({0: ["a", None], 1: [-1, "b"]}),
     ],
     ids=lambda L: type(L).__name__,
@@ -176,10 +205,56 @@ def test_votes_abstain_by_minus_one_or_none(L):
     assert sorted(Votes(L).names()) == ["a", "b"]
 
 
-def test_missing_votes_of_numbers_abstain():
-    L = pd.DataFrame({0: [1, None], 1: [-1, 0]})
-    program = Votes(L).compile(2, ClassCodes([0, 1]))
+@pytest.mark.parametrize(
+    "L",
+    [
+        pd.DataFrame({0: [1, None], 1: [-1, 0]}),
+        [[1, -1], [np.nan, 0]],
+        [[1.0, None], [np.nan, 0.0]],
+        np.array([[1, np.nan], [np.nan, 0]]),
+        np.array([[1, pd.NA], [np.nan, 0]], object),
+    ],
+    ids=str,
+)
+def test_missing_votes_of_numbers_abstain(L):
+    votes = Votes(L)
+    program = votes.compile(2, ClassCodes([0, 1]))
     np.testing.assert_array_equal(program.unary, [[1, 0], [0, 1]])
+    assert sorted(votes.names()) == [0, 1]
+    assert hints.from_dict(hints.to_dict(votes)) == Hints([votes])
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.float64, object, str])
+@pytest.mark.parametrize("mark", [-1, -1.0, np.float32(-1)])
+def test_the_mark_that_abstains_is_a_number_of_any_type(dtype, mark):
+    given = np.array([["-1", "1"], ["0", "-1"]]).astype(dtype if dtype is str else int)
+    votes = Votes(given.astype(dtype), abstain=mark)
+    names = ["0", "1"] if dtype is str else [0, 1]
+    np.testing.assert_array_equal(votes.compile(2, ClassCodes(names)).unary, [[1, 0], [0, 1]])
+
+
+def test_votes_that_abstain_by_false_or_by_nan():
+    unary = Votes(np.array([[True, False]]), abstain=False).compile(1, ClassCodes([True])).unary
+    np.testing.assert_array_equal(unary, [[0]])
+    by_nan = Votes([[0, np.nan]], abstain=np.nan)
+    assert by_nan == Votes([[0, None]], abstain=None)
+
+
+@pytest.mark.parametrize(
+    "votes",
+    [
+        Votes([]),
+        Votes(np.empty((0, 3), int)),
+        Votes(np.empty((0, 3), int), [1.0, 2.0, 0.5]),
+        Votes(np.empty((2, 0), int)),
+        Votes([[1, 2]], [1.0, 2.0]).restrict([], 1),
+    ],
+)
+def test_votes_without_entries_cost_nothing_and_come_back(votes):
+    again = hints.from_dict(hints.to_dict(votes)).parts[0]
+    assert again == votes
+    for hint in (votes, again):
+        assert not hint.compile(hint.length(), ClassCodes(["a", "b"])).unary.any()
 
 
 def test_votes_for_a_class_called_minus_one_are_not_silently_lost():
@@ -226,6 +301,34 @@ def test_equality_is_of_meaning_as_written():
     assert len({Labels([0], "a"), Labels([0], "a"), Not([0], "a")}) == 2
 
 
+def test_names_that_no_file_can_hold_compare_too():
+    one, other = frozenset({1, 2}), frozenset({3})
+    assert Labels([0], [one]) == Labels([0], [frozenset({2, 1})])
+    assert Labels([0], [one]) != Labels([0], [other])
+    assert Not([0], [(one, 1)]) == Not([0], [(one, 1)])
+    assert Count([[0]], {one: 1}) + AtLeast([[0]], one) == Count([[0]], {one: 1}) + AtLeast(
+        [[0]], one
+    )
+    assert Votes([[one, None]]) != Votes([[other, None]])
+    with pytest.raises(TypeError, match="cannot be written to a file"):
+        hints.to_dict(Labels([0], [one]))
+
+
+def test_links_of_several_hints_are_closed_up_together():
+    """0-1-2 and 3-4 are linked by hints of their own; row 1 is left out."""
+    known = MustLink([[0, 1], [3, 4]]) + Not([3], "a") + MustLink([[1, 2], [3, 4]])
+    part = known.restrict([0, 2, 3, 4], 5)
+    assert value(part, ["a", "a", "b", "b"], ["a", "b"]) == 0.0
+    assert value(part, ["a", "b", "b", "b"], ["a", "b"]) == np.inf
+    assert part.parts[-1] == MustLink([[0, 1]])  # and nothing that is said already
+    assert len(known.restrict([4, 0, 1, 2, 3], 5).parts) == len(known.parts)
+    # A link that may be broken for a price carries nothing on.
+    soft = MustLink([[0, 1]], 5.0) + MustLink([[1, 2]])
+    assert value(soft.restrict([0, 2], 3), ["a", "b"], ["a", "b"]) == 0.0
+    whole = (MustLink([[0, 1]]) + MustLink([[1, 2]])).over(3)
+    assert value(whole[[0, 2]], ["a", "b"], ["a", "b"]) == np.inf
+
+
 def test_hints_over_rows_can_be_indexed():
     known = (Labels([0, 4], "a") + MustLink([[0, 1], [1, 4]])).over(5)
     assert known.shape == (5,)
@@ -243,6 +346,18 @@ def test_cross_validation_indexes_hints():
     part = sklearn.utils._safe_indexing(known, np.array([4, 0]))
     assert part == known.restrict([4, 0])
     assert part.shape == (2,)
+
+
+def test_every_hint_can_be_put_over_rows():
+    known = Share(0.5).over(4)
+    assert known.shape == (4,)
+    assert value(known, list("aabb"), ["a", "b"]) == 0.0
+    # Half of four rows; of two of them, no more than what the others cannot supply.
+    assert value(known[:3], list("aaa"), ["a", "b"]) == np.inf
+    assert value(known[:2], list("aa"), ["a", "b"]) == 0.0
+    assert (known + MustLink([[0, 1]])).length() == 4
+    with pytest.raises(TypeError, match=r"wrap them with hints\.over\(n\)"):
+        _ = (known + MustLink([[0, 1]])).shape
 
 
 def test_a_program_with_nothing_in_it():

@@ -37,7 +37,8 @@ def cholesky(A: Array) -> Any:
             raise NotPositiveDefinite(f"the minor of order {int(info)} is not positive definite.")
         return L
     try:
-        return scipy.linalg.cholesky(A, lower=True, overwrite_a=True, check_finite=False)
+        # The transpose of a symmetric matrix in C order is itself in LAPACK's order: no copy.
+        return scipy.linalg.cholesky(A.T, lower=True, overwrite_a=True, check_finite=False)
     except scipy.linalg.LinAlgError as error:
         raise NotPositiveDefinite(str(error)) from None
 

@@ -10,15 +10,41 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-__all__ = ["Array", "array_namespace", "as_like", "is_torch", "norm", "place", "to_numpy"]
+__all__ = [
+    "Array",
+    "array_namespace",
+    "as_like",
+    "clip",
+    "double",
+    "is_torch",
+    "norm",
+    "place",
+    "to_numpy",
+]
 
 # An array of whichever library the caller uses; shapes are stated in the docstrings.
 Array: TypeAlias = Any
+NUMPY = array_api_compat.array_namespace(np.empty(0))
 
 
 def array_namespace(*arrays: Array) -> Any:
     """Return the array-API namespace that all the given arrays belong to."""
+    if all(type(array) is np.ndarray for array in arrays):
+        return NUMPY  # looked up hundreds of times in an iteration
     return array_api_compat.array_namespace(*arrays)
+
+
+def clip(array: Array, min: float | None = None, max: float | None = None) -> Array:
+    """Bound the entries from below, above or both.
+
+    The namespace's own clip costs numpy ten times as much for a few thousand entries: it checks
+    and broadcasts its bounds.
+    """
+    if not isinstance(array, np.ndarray):
+        return array_namespace(array).clip(array, min=min, max=max)
+    if min is not None:
+        array = np.maximum(array, min)
+    return array if max is None else np.minimum(array, max)
 
 
 def is_torch(array: Any) -> bool:
@@ -76,6 +102,12 @@ def place(array: Any, device: str | None, dtype: str) -> Array:
         raise ValueError(
             f"device={device!r} cannot be used here: {str(error).splitlines()[0]}"
         ) from None
+
+
+def double(array: Array) -> Array:
+    """Return the array in double precision."""
+    xp = array_namespace(array)
+    return xp.astype(array, xp.float64, copy=False)
 
 
 def norm(array: Array) -> float:

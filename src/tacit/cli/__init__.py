@@ -12,6 +12,7 @@ from tacit.cli.failures import ExitCode
 from tacit.cli.fit import fit
 from tacit.cli.listing import list_families
 from tacit.cli.predict import predict
+from tacit.cli.reproduce import reproduce
 
 __all__ = ["ExitCode", "app", "main"]
 
@@ -29,6 +30,7 @@ app.command()(demo)
 app.command()(fit)
 app.command()(predict)
 app.command()(check)
+app.command()(reproduce)
 app.command("list")(list_families)
 
 

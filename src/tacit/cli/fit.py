@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+from sklearn.exceptions import ConvergenceWarning
 
 from tacit import hints
 from tacit.cli.failures import ExitCode, command, say
@@ -72,8 +74,9 @@ def fit(
         ),
     ] = None,
     n_components: Annotated[
-        int, typer.Option(metavar="N", help="Landmarks or features of it, at most.")
-    ] = 500,
+        int | None,
+        typer.Option(metavar="N", help="Landmarks or features of an approximation, at most."),
+    ] = None,
     solver: Annotated[
         str,
         typer.Option(metavar="NAME", callback=one_of(SOLVERS), help=f"{', '.join(SOLVERS)}."),
@@ -119,7 +122,9 @@ def fit(
         verbose=1,
     )
     started = time.monotonic()
-    model.fit(rows.X, labels, hints=known)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # said at the end, with an exit code
+        model.fit(rows.X, labels, hints=known)
     seconds = time.monotonic() - started
     model.set_params(verbose=0)
     if rows.columns is not None and kernel != "precomputed":

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from tacit.hints import CannotLink, Count, Hints, MustLink, Not
 
-__all__ = ["make_batches", "make_four_moons", "make_links"]
+__all__ = ["make_batches", "make_four_moons", "make_links", "make_tree"]
 
 FloatArray = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
@@ -93,6 +93,28 @@ def make_batches(
 def make_links(y: npt.NDArray[np.integer], cost: float = 5.0, random_state: Any = None) -> Hints:
     """One negative label for every row, and a random spanning tree of soft links.
 
+    Parameters
+    ----------
+    y : array of shape (n,)
+        True classes 0..C-1.
+    cost : float
+        T, the cost of a broken link.
+    random_state : int, RandomState or None
+        Seed.
+
+    Notes
+    -----
+    Equation: (16) in 000, unary and pairwise supervision
+    """
+    rng = check_random_state(random_state)
+    n, n_classes = len(y), int(np.max(y)) + 1
+    wrong = (y + rng.randint(1, n_classes, n)) % n_classes
+    return Hints([Not(np.arange(n), wrong), make_tree(y, cost, rng)])
+
+
+def make_tree(y: npt.NDArray[np.integer], cost: float = 5.0, random_state: Any = None) -> Hints:
+    """Soft links along a random spanning tree.
+
     Each row but the first is joined to a random earlier one (in a random order): by a should-link
     where the true classes agree, by a should-not-link where they differ.
 
@@ -102,18 +124,16 @@ def make_links(y: npt.NDArray[np.integer], cost: float = 5.0, random_state: Any 
         True classes 0..C-1.
     cost : float
         T, the cost of a broken link.
+    random_state : int, RandomState or None
+        Seed.
 
     Notes
     -----
-    Equation: (16) in 000, unary and pairwise supervision
+    Equation: Sec. 3.2 in 000, pairwise constraints of the digits
     """
-    rng = check_random_state(random_state)
-    n, n_classes = len(y), int(np.max(y)) + 1
-    wrong = (y + rng.randint(1, n_classes, n)) % n_classes
+    rng, n = check_random_state(random_state), len(y)
     order = rng.permutation(n)
     earlier = (rng.random_sample(n - 1) * np.arange(1, n)).astype(np.intp)
     pairs = np.column_stack([order[earlier], order[1:]])
     same = y[pairs[:, 0]] == y[pairs[:, 1]]
-    return Hints(
-        [Not(np.arange(n), wrong), MustLink(pairs[same], cost), CannotLink(pairs[~same], cost)]
-    )
+    return Hints([MustLink(pairs[same], cost), CannotLink(pairs[~same], cost)])

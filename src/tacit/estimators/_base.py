@@ -45,13 +45,14 @@ class HintEstimator(BaseEstimator):
             raise ValueError(f"Expected 2D array, got a tensor of shape {tuple(X.shape)} instead.")
         if reset:
             self.n_features_in_ = int(X.shape[1])
+            self.__dict__.pop("feature_names_in_", None)  # of a data frame before
         elif X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
         require_finite(X)
-        return X
+        return X.detach()  # nothing is learned through them
 
     def _take(self, solution: Any) -> None:
         """Set the fitted attributes from a solver's answer; `classes_` is there already."""

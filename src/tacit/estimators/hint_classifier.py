@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.backends import place
 from tacit.estimators._base import HintEstimator, name_array, warn_of_empty_classes
-from tacit.estimators._labels import gather, too_few
+from tacit.estimators._labels import Known, gather, too_few
 from tacit.features import score
-from tacit.hints import Hint, Hints
+from tacit.hints import Hint
 from tacit.hints._classes import ClassCodes
 from tacit.hints.combine import infer_classes
-from tacit.losses import get_loss
+from tacit.losses import Loss, get_loss
 from tacit.problem import Problem
-from tacit.result import Solution
+from tacit.result import Solution, Status
 from tacit.solvers import solve
 from tacit.solvers.progress import progress
 
@@ -28,10 +30,11 @@ __all__ = ["HintClassifier"]
 
 
 def _gives_probabilities(estimator: HintClassifier) -> bool:
-    if get_loss(estimator.loss).probabilistic:
+    loss = getattr(estimator, "loss_", None) or get_loss(estimator.loss)
+    if loss.probabilistic:
         return True
     raise AttributeError(
-        f"loss={estimator.loss!r} gives no probabilities; use loss='logistic' or 'softmax'."
+        f"loss={loss.name!r} gives no probabilities; use loss='logistic' or 'softmax'."
     )
 
 
@@ -61,15 +64,17 @@ class HintClassifier(ClassifierMixin, HintEstimator):
     approximation : {None, "lowrank", "nystroem", "fourier"}
         "lowrank": the kernel matrix as low rank plus diagonal while learning and the exact kernel
         for new rows. The others: explicit features in place of the kernel.
-    n_components : int
-        Landmarks or features of an approximation, at most.
+    n_components : int, optional
+        Landmarks or features of an approximation, at most. By default 500 features; for "lowrank"
+        a tenth of the rows as landmarks, but not fewer than 1500 nor more than 4000.
     label_weight : float
         Factor on the weight of rows whose label is known: how much they count against the others.
     fit_intercept : bool
         Add 1 to the kernel: an intercept, regularised like everything else.
-    solver : {"admm", "em", "sdp"}
-        Discrete-continuous ADMM, or a baseline: hard EM, or a rounded convex relaxation (for the
-        softmax loss and strict hints).
+    solver : {"admm", "em", "sdp", "inductive"}
+        Discrete-continuous ADMM, or a baseline: hard EM; a rounded convex relaxation (for the
+        softmax loss and strict hints); or a fit of the labelled rows alone, after which the others
+        get the cheapest labels that the hints allow.
     n_init : int or "auto"
         Starts, of which the best by objective is kept.
     max_iter : int
@@ -79,6 +84,10 @@ class HintClassifier(ClassifierMixin, HintEstimator):
     polish : bool
         Whether to fit the classifier to the labels found until that gap is reached. False is
         faster and takes the classifier that the search for labels left.
+    n_reheats : int or "auto"
+        How often, at most, the best answer of a start is molten again in search of a better one,
+        for solver="admm". By default up to eight times where hints bound counts, else never; 0 is
+        fast.
     dtype : {"float64", "float32"}
         Precision of scores, kernel matrix and solves.
     device : str, optional
@@ -86,7 +95,8 @@ class HintClassifier(ClassifierMixin, HintEstimator):
     unlabeled : "auto", None or a label
         What stands for "unknown" in y, beside None, NaN and "". By default -1 does, as in
         scikit-learn's semi-supervised estimators, unless it is a class: because `classes` or the
-        hints name it, or because every other label in y is 1. None: -1 is a class.
+        hints name it, or because every other label in y is 1. Where it may well be one, because
+        the others are 0 and 1 or negative, a warning says how it was read. None: -1 is a class.
     time_limit : float, optional
         Seconds after which the best answer so far is taken.
     random_state : int, RandomState or None
@@ -102,6 +112,8 @@ class HintClassifier(ClassifierMixin, HintEstimator):
         Class names in order.
     transduction_ : array of shape (N,)
         Labels inferred for the training rows.
+    loss_ : Loss
+        The loss that was minimised.
     objective_ : float
         Value of the problem above.
     solution_ : Solution
@@ -130,6 +142,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
     """
 
     solution_: Solution
+    loss_: Loss
 
     def __init__(
         self,
@@ -143,7 +156,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
         C: float = 1.0,
         nu: float | None = None,
         approximation: str | None = None,
-        n_components: int = 500,
+        n_components: int | None = None,
         label_weight: float = 1.0,
         fit_intercept: bool = False,
         solver: str = "admm",
@@ -151,6 +164,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
         max_iter: int = 1000,
         tol: float = 1e-4,
         polish: bool = True,
+        n_reheats: int | str = "auto",
         dtype: str = "float64",
         device: str | None = None,
         unlabeled: Any = "auto",
@@ -176,6 +190,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.polish = polish
+        self.n_reheats = n_reheats
         self.dtype = dtype
         self.device = device
         self.unlabeled = unlabeled
@@ -215,10 +230,11 @@ class HintClassifier(ClassifierMixin, HintEstimator):
                 "no hints; give at least one of them."
             )
         X = self._rows(X, reset=True)
-        known, codes = self._known(y, hints, X.shape[0])
+        known = gather(y, hints, X.shape[0], self.classes, self.unlabeled)
+        codes = self._codes(known)
         problem = Problem(
             X,
-            known,
+            known.hints,
             loss=self.loss,
             kernel=self.kernel,
             gamma=self.gamma,
@@ -244,25 +260,28 @@ class HintClassifier(ClassifierMixin, HintEstimator):
                     max_iter=self.max_iter,
                     tol=self.tol,
                     polish=self.polish,
+                    n_reheats=self.n_reheats,
                     random_state=self.random_state,
                     time_limit=self.time_limit,
                     callback=self._callbacks(shown),
                 )
             )
+        self.loss_ = problem.loss_
+        if self.solution_.status is Status.MAX_ITER:
+            warnings.warn(self.solution_.status.value, ConvergenceWarning, stacklevel=2)
         warn_of_empty_classes(problem)  # not before the hints are known to be satisfiable
         return self
 
-    def _known(self, y: Any, hints: Hint | None, n: int) -> tuple[Hints, ClassCodes]:
-        """Labels in y as one more hint, and the classes."""
-        known = gather(y, hints, n, self.classes, self.unlabeled)
+    def _codes(self, known: Known) -> ClassCodes:
+        """Set `classes_` from what y and the hints say."""
         codes = infer_classes(self.classes, known.found, known.hints)
         if len(codes) < 2:
             raise ValueError(too_few(self.classes, codes, (*known.found, *known.hints.names())))
         self.classes_ = name_array(codes.names, known.dtype)
-        return known.hints, codes
+        return codes
 
     def _columns(self) -> int:
-        return get_loss(self.loss).n_columns(len(self.classes_))
+        return self.loss_.n_columns(len(self.classes_))
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Scores of new rows: (N,) for two classes (positive: the second), else (N, C)."""
@@ -273,10 +292,12 @@ class HintClassifier(ClassifierMixin, HintEstimator):
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         check_is_fitted(self)
-        X = self._rows(X, reset=False)
-        if not sp.issparse(X):
+        X, features = self._rows(X, reset=False), self.solution_.features
+        if features.basis_ is not None:
+            X = features.bring(X)
+        elif not sp.issparse(X):
             X = place(X, self.device, self.dtype)
-        return score(self.solution_.features, X, self.solution_.coef)
+        return score(features, X, self.solution_.coef)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Class names of new rows."""
@@ -287,7 +308,8 @@ class HintClassifier(ClassifierMixin, HintEstimator):
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Class probabilities of new rows, (N, C); for losses that give them."""
-        return np.asarray(get_loss(self.loss).predict_proba(self._scores(X)))
+        scores = self._scores(X)
+        return np.asarray(self.loss_.predict_proba(scores))
 
     def plot_history(self, axes: Any = None) -> Any:
         """Draw objective, residuals, penalty and label changes; returns the matplotlib figure."""

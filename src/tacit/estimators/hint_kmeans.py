@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from tacit.backends import is_torch, to_numpy
 from tacit.estimators._base import HintEstimator, name_array
 from tacit.estimators._labels import gather
 from tacit.features import KernelMap, square_distances
@@ -199,6 +200,14 @@ class HintKMeans(
         self._warn_of_empty_clusters(solution)
         return self
 
+    def _rows(self, X: Any, reset: bool) -> Any:
+        """Check rows; tensors are copied to the host, where the computing is done."""
+        X = super()._rows(X, reset)
+        if not is_torch(X):
+            return X
+        known = str(X.dtype) in {"torch.float32", "torch.float64"}
+        return to_numpy(X if known else X.double())
+
     def _take(self, solution: Clustering) -> None:
         super()._take(solution)
         self.labels_ = solution.labels
@@ -237,7 +246,9 @@ class HintKMeans(
         """
         check_is_fitted(self)
         X = self._rows(X, reset=False)
-        D = self._distances(X, self.kernel == "precomputed")
+        features = self.solution_.features
+        precomputed = isinstance(features, KernelMap) and features.kernel.name == "precomputed"
+        D = self._distances(X, precomputed)
         if hints is None:
             D[:, self.solution_.empty] = np.inf
             return np.asarray(self.classes_[D.argmin(axis=1)])

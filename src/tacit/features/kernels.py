@@ -47,6 +47,9 @@ class Kernel:
     coef0: float = 0.0
     shift: float = 0.0
 
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+
     @classmethod
     def read(
         cls,
@@ -62,10 +65,7 @@ class Kernel:
 
         The variance in "scale" counts rows by their weights: a row of weight 2 is two rows.
         """
-        if not callable(name) and name not in KERNELS:
-            raise ValueError(
-                f"kernel={name!r} is not known; choose one of {', '.join(KERNELS)}, or a callable."
-            )
+        _check_name(name)  # before gamma, which may take time
         if not _is_whole(degree) or degree < 0:
             raise ValueError(f"degree={degree!r}; expected a whole number, 0 or more.")
         if not isinstance(coef0, int | float | np.number) or not math.isfinite(coef0):
@@ -137,6 +137,13 @@ class Kernel:
         if not all(bool(array_namespace(part).all(_finite(part))) for _, part in _parts(K)):
             raise ValueError("the kernel matrix contains NaN or infinity; check the kernel.")
         return K
+
+
+def _check_name(name: Any) -> None:
+    if not callable(name) and name not in KERNELS:
+        raise ValueError(
+            f"kernel={name!r} is not known; choose one of {', '.join(KERNELS)}, or a callable."
+        )
 
 
 def _parts(K: Array) -> Iterator[tuple[slice, Array]]:

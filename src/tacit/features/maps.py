@@ -43,6 +43,25 @@ class FeatureMap(ABC):
     def rows(self, X: Any) -> Any:
         """Features or kernel values of the given rows."""
 
+    @property
+    def basis_(self) -> Any:
+        """What new rows are multiplied with, and so must lie beside; None for nothing."""
+        return None
+
+    def bring(self, X: Any) -> Any:
+        """Bring new rows to the library, device and precision of what they are multiplied with."""
+        basis = self.basis_
+        if basis is None:
+            return X
+        if not is_torch(basis):
+            X = to_numpy(X) if is_torch(X) else X
+            return X.astype(basis.dtype, copy=False)
+        if sp.issparse(X):
+            raise ValueError(
+                "the model was fitted on torch tensors and takes no sparse rows; use X.toarray()."
+            )
+        return as_like(X, basis)
+
 
 @dataclass(frozen=True)
 class LinearMap(FeatureMap):
@@ -62,6 +81,10 @@ class KernelMap(FeatureMap):
     kernel: Kernel
     basis: Any  # training rows; None for a precomputed kernel
     explicit: ClassVar[bool] = False
+
+    @property
+    def basis_(self) -> Any:  # noqa: D102
+        return self.basis
 
     def rows(self, X: Any) -> Array:  # noqa: D102
         return self.kernel(X, self.basis)
@@ -92,6 +115,10 @@ class NystroemMap(FeatureMap):
         keep = d > d[-1] * count * float(xp.finfo(d.dtype).eps)
         return cls(kernel, landmarks, U[:, keep] / xp.sqrt(d[keep]))
 
+    @property
+    def basis_(self) -> Any:  # noqa: D102
+        return self.landmarks
+
     def rows(self, X: Any) -> Array:  # noqa: D102
         return self.kernel(X, self.landmarks) @ self.whiten
 
@@ -120,6 +147,10 @@ class FourierMap(FeatureMap):
         pairs = max(n_components // 2, 1)
         drawn = np.sqrt(2.0 * kernel.gamma) * rng.standard_normal((X.shape[1], pairs))
         return cls(as_like(drawn, X), kernel.shift)
+
+    @property
+    def basis_(self) -> Any:  # noqa: D102
+        return self.frequencies
 
     def rows(self, X: Any) -> Array:  # noqa: D102
         phase = X @ self.frequencies

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from tacit.hints._classes import as_names, plain
 from tacit.hints._rows import Rows
 
 __all__ = [
+    "any_name",
     "as_numbers",
     "name_from_data",
     "name_to_data",
@@ -24,6 +27,18 @@ __all__ = [
     "whole_numbers",
 ]
 
+_any_name: ContextVar[bool] = ContextVar("any_name", default=False)
+
+
+@contextmanager
+def any_name() -> Iterator[None]:
+    """Let `name_to_data` pass names that no file can hold: hints with them compare too."""
+    token = _any_name.set(True)
+    try:
+        yield
+    finally:
+        _any_name.reset(token)
+
 
 def name_to_data(name: Any) -> Any:
     """One class name as JSON can hold it; tuples are marked, anything richer is refused."""
@@ -32,6 +47,8 @@ def name_to_data(name: Any) -> Any:
         return name
     if isinstance(name, tuple):
         return {"tuple": [name_to_data(v) for v in name]}
+    if _any_name.get():
+        return name
     raise TypeError(
         f"the class name {name!r} ({type(name).__name__}) cannot be written to a file; "
         "use strings, numbers, or tuples of them."

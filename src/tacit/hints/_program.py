@@ -240,8 +240,9 @@ class LabelProgram:
             onehot = np.zeros(self.n * self.n_classes)
             onehot[np.arange(self.n) * self.n_classes + labels] = 1.0
             level = self.linear @ onehot
-            # Rounding of the row's own terms; integer coefficients are exact.
-            slack = 1e-9 * (1.0 + abs(self.linear) @ onehot)
+            # Rounding of the row's own terms; whole coefficients are exact.
+            size = abs(self.linear)
+            slack = 1e-9 * (size.max(axis=1).toarray().ravel() + size @ onehot)
             broken += int(
                 np.sum((level < self.linear_lower - slack) | (level > self.linear_upper + slack))
             )

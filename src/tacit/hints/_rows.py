@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["RowMap", "Rows", "frozen"]
+__all__ = ["RowMap", "Rows", "check_range", "frozen"]
 
 IntArray = npt.NDArray[np.intp]
 

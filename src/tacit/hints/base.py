@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from tacit.hints._classes import ClassCodes
+from tacit.hints._data import any_name
 from tacit.hints._program import LabelProgram
 from tacit.hints._rows import RowMap
 
 if TYPE_CHECKING:
-    from tacit.hints.combine import Hints
+    from tacit.hints.combine import Hints, HintsOver
 
 __all__ = ["Hint"]
 
@@ -37,6 +38,30 @@ class Hint(ABC):
         if not isinstance(other, Hint):
             return NotImplemented
         return Hints([self, other])
+
+    def over(self, n: int) -> HintsOver:
+        """Return the hint as an array-like of `n` rows, which cross-validation can index.
+
+        Examples
+        --------
+        ``GridSearchCV(clf, grid).fit(X, y, hints=known.over(len(X)))`` restricts the hints to
+        each training fold.
+        """
+        from tacit.hints.combine import HintsOver
+
+        return HintsOver(self, n)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of `HintsOver` alone; scikit-learn asks for it before it takes some of the rows.
+
+        Without it, scikit-learn would hand all the hints to every fold, where row i is another.
+        """
+        raise TypeError(
+            f"{self!r} cannot be divided into folds: hints speak of rows by position, and in a "
+            "fold row i is another one; wrap them with hints.over(n), where n is the number of "
+            "rows."
+        )
 
     @abstractmethod
     def compile(self, n: int, classes: ClassCodes) -> LabelProgram:
@@ -109,11 +134,10 @@ class Hint(ABC):
         return RowMap(rows, n, int(self.rows().max(initial=-1)))
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Hint)
-            and self.kind == other.kind
-            and self.to_dict() == other.to_dict()
-        )
+        if not isinstance(other, Hint) or self.kind != other.kind:
+            return False
+        with any_name():
+            return self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
         return hash((self.kind, len(self.rows())))

@@ -12,8 +12,9 @@ import scipy.sparse as sp
 
 from tacit.hints._classes import ClassCodes, class_list, sort_names
 from tacit.hints._program import Counts, LabelProgram, Pairs
-from tacit.hints._rows import Rows
+from tacit.hints._rows import RowMap, Rows, check_range
 from tacit.hints.base import Hint
+from tacit.hints.pairs import MustLink, close_chains, linked_groups
 
 __all__ = ["Hints", "HintsOver", "infer_classes"]
 
@@ -24,17 +25,23 @@ class Hints(Hint):
     kind = "all"
 
     def __init__(self, parts: Iterable[Hint] = ()) -> None:
-        flat: list[Hint] = []
+        parts, flat = list(parts), list[Hint]()
         for part in parts:
             if not isinstance(part, Hint):
                 raise TypeError(f"expected hints, got {type(part).__name__}: {part!r}.")
             flat.extend(part.parts if isinstance(part, Hints) else [part])
         self.parts: tuple[Hint, ...] = tuple(flat)
+        self._over: int | None = _one_number([p._over for p in parts if isinstance(p, Hints)])
 
     def __iter__(self) -> Iterator[Hint]:
         return iter(self.parts)
 
     def compile(self, n: int, classes: ClassCodes) -> LabelProgram:  # noqa: D102
+        if self._over not in {None, n}:
+            raise ValueError(
+                f"the hints were wrapped with .over({self._over}) but there are {n} rows; "
+                f"wrap them with .over({n}) if they are about these rows."
+            )
         return merge(n, len(classes), (_compiled(part, n, classes) for part in self.parts))
 
     def rows(self) -> npt.NDArray[np.intp]:  # noqa: D102
@@ -47,24 +54,18 @@ class Hints(Hint):
         return _agree((p.width() for p in self.parts), self.parts, "classes")
 
     def length(self) -> int | None:  # noqa: D102
-        return _agree((p.length() for p in self.parts), self.parts, "rows")
+        found = _agree((p.length() for p in self.parts), self.parts, "rows")
+        return found if self._over is None else self._over
 
-    def restrict(self, rows: Any, n: int | None = None) -> Hints:  # noqa: D102
-        n = self.length() if n is None else n
-        return Hints(part.restrict(rows, n) for part in self.parts)
+    def restrict(self, rows: Any, n: int | None = None) -> Hints:
+        """Restrict each hint; hard must-links of several hints are closed up together."""
+        row_map = self._row_map(rows, n)
+        parts = [part.restrict(rows, row_map.n) for part in self.parts]
+        links = _across(_hard_links(self.parts), _hard_links(parts), row_map)
+        return Hints([*parts, MustLink(links)] if len(links) else parts)
 
     def about(self, rows: npt.NDArray[np.intp]) -> Hints:  # noqa: D102
         return Hints(part.about(rows) for part in self.parts)
-
-    def over(self, n: int) -> HintsOver:
-        """Return the hints as an array-like of `n` rows, which cross-validation can index.
-
-        Examples
-        --------
-        ``GridSearchCV(clf, grid).fit(X, y, hints=known.over(len(X)))`` restricts the hints to
-        each training fold.
-        """
-        return HintsOver(self, n)
 
     def split(self) -> Iterator[Hint]:  # noqa: D102
         for part in self.parts:
@@ -87,22 +88,72 @@ class Hints(Hint):
 
 
 class HintsOver(Hints):
-    """Hints about exactly `n` rows: has a shape, and indexing restricts it."""
+    """Hints about exactly `n` rows: has a shape, and indexing restricts it.
+
+    Parameters
+    ----------
+    hints : Hint
+        One hint, or several joined with ``+``.
+    n : int
+        Number of rows.
+    """
 
     def __init__(self, hints: Hint, n: int) -> None:
         super().__init__([hints])
-        self.shape = (n,)
+        self._over = _rows_of(self, n)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of rows, as of an array."""
+        return (len(self),)
 
     def __len__(self) -> int:
-        return self.shape[0]
+        assert self._over is not None
+        return self._over
 
     def __getitem__(self, rows: Any) -> HintsOver:
         if isinstance(rows, tuple):  # scikit-learn writes hints[rows, ...]
             rows = rows[0]
         if isinstance(rows, slice):
-            rows = np.arange(self.shape[0])[rows]
-        part = self.restrict(rows, self.shape[0])
+            rows = np.arange(len(self))[rows]
+        part = self.restrict(rows, len(self))
         return HintsOver(part, len(Rows.read(rows, "hints")))
+
+
+def _hard_links(parts: Iterable[Hint]) -> npt.NDArray[np.intp]:
+    found = [part.hard for part in parts if isinstance(part, MustLink)]
+    return np.concatenate([np.empty((0, 2), np.intp), *found])
+
+
+def _across(
+    before: npt.NDArray[np.intp], after: npt.NDArray[np.intp], row_map: RowMap
+) -> npt.NDArray[np.intp]:
+    """Pairs of kept rows that `before` links through rows left out, and `after` does not."""
+    closed = close_chains(before, row_map.new)
+    if not len(closed):
+        return closed
+    group = linked_groups(after, len(row_map.kept))
+    return closed[group[closed[:, 0]] != group[closed[:, 1]]]
+
+
+def _rows_of(hints: Hints, n: Any) -> int:
+    """Check that hints can be about `n` rows."""
+    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0:
+        raise ValueError(f"over({n!r}): expected the number of rows, such as len(X).")
+    if (length := hints.length()) not in {None, n}:
+        raise ValueError(f"over({n}): {hints!r} is about {length} rows.")
+    check_range(hints.rows(), int(n), f"over({n})")
+    return int(n)
+
+
+def _one_number(found: list[int | None]) -> int | None:
+    numbers = sorted({n for n in found if n is not None})
+    if len(numbers) > 1:
+        raise ValueError(
+            f"hints over {numbers[0]} rows and over {numbers[1]} rows cannot be joined; join "
+            "them first, then wrap them with .over(n)."
+        )
+    return numbers[0] if numbers else None
 
 
 def _compiled(part: Hint, n: int, classes: ClassCodes) -> LabelProgram:

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.hints._classes import ClassCodes, as_names, check_name, nth_class, plain
+from tacit.hints._classes import (
+    ClassCodes,
+    as_names,
+    check_name,
+    is_missing,
+    nth_class,
+    plain,
+)
 from tacit.hints._data import (
     as_numbers,
     name_from_data,
@@ -132,7 +139,7 @@ class Votes(Hint):
     Parameters
     ----------
     L : array of shape (N, F)
-        Class that function f votes for on row i; -1 or None abstains.
+        Class that function f votes for on row i; -1, None or NaN abstains.
     weight : float or array of shape (F,), default=1.0
         Cost of going against each function, in units of one row's loss.
     abstain : hashable, default=-1
@@ -144,14 +151,18 @@ class Votes(Hint):
     keys = ("votes", "weight", "abstain")
 
     def __init__(self, L: Any, weight: Any = 1.0, abstain: Any = -1) -> None:
-        self._abstain = plain(abstain)
+        self._abstain = None if is_missing(abstain) else plain(abstain)
+        self._weight = frozen(as_numbers(weight, "Votes: weight"))
         votes = L if isinstance(L, np.ndarray) else _vote_table(L)
+        if votes.shape == (0,):  # no rows: only the weights tell how many functions there are
+            votes = votes.reshape(0, self._weight.size if self._weight.ndim else 0)
         if votes.ndim != 2:
             raise ValueError(f"Votes: expected an array (rows, functions), got {votes.shape}.")
         if np.issubdtype(votes.dtype, np.floating):
             votes = _whole_votes(votes)
+        elif votes.dtype == object:
+            votes = _without_missing(votes)
         self._votes = frozen(votes)
-        self._weight = frozen(as_numbers(weight, "Votes: weight"))
         if self._weight.shape not in {(), (votes.shape[1],)}:
             raise ValueError(
                 f"Votes: weight has shape {self._weight.shape}; expected one number or one for "
@@ -169,8 +180,10 @@ class Votes(Hint):
                 self._votes.shape
             )
         if kind == "U" and mark is not None:
-            return np.asarray(self._votes == str(mark))  # numpy writes -1 among strings as text
-        if kind in "iu" and isinstance(mark, int):
+            # numpy writes -1 among strings as text
+            whole = isinstance(mark, float) and mark.is_integer()
+            return np.asarray(self._votes == str(int(mark) if whole else mark))
+        if kind in "iub" and isinstance(mark, int | float):
             return np.asarray(self._votes == mark)
         return np.zeros(self._votes.shape, bool)
 
@@ -245,28 +258,29 @@ def _whole_votes(votes: npt.NDArray[np.floating]) -> npt.NDArray[Any]:
     return table
 
 
-def _whole_objects(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Columns of numbers with gaps hold floats: 1.0 is the class 1."""
-    for i, v in enumerate(table.flat):
-        if isinstance(v, float) and v.is_integer():
-            table.flat[i] = int(v)
-    return table
+def _without_missing(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """None for every missing entry; beside them, whole numbers are classes: 1.0 is the class 1."""
+    entries = table.ravel().tolist()
+    if not any(is_missing(v) for v in entries):
+        return table
+    flat = np.empty(len(entries), object)
+    for i, v in enumerate(entries):
+        whole = isinstance(v, float) and v.is_integer()
+        flat[i] = None if is_missing(v) else int(v) if whole else v
+    return flat.reshape(table.shape)
 
 
 def _vote_table(L: Any) -> npt.NDArray[Any]:
-    if hasattr(L, "isna"):  # pandas writes NaN or NA for None
-        missing = L.isna().to_numpy()
-        if missing.any():
-            table = L.to_numpy(dtype=object).copy()
-            table[missing] = None
-            return _whole_objects(table)
+    if hasattr(L, "isna") and L.isna().to_numpy().any():  # pandas writes NaN or NA for None
+        return np.asarray(L.to_numpy(dtype=object))
     if hasattr(L, "to_numpy"):
         return np.asarray(L.to_numpy())
     L = list(_rows_of_votes(L))
-    rows = [list(row) for row in L]
+    rows = [[None if is_missing(v) else v for v in row] for row in L]
     if len({len(row) for row in rows}) > 1:
         raise ValueError("Votes: every row needs one entry per labelling function.")
-    return as_names([v for row in rows for v in row], gaps=True).reshape(len(rows), -1)
+    shape = (len(rows), len(rows[0])) if rows else (0,)
+    return as_names([v for row in rows for v in row], gaps=True).reshape(shape)
 
 
 def _rows_of_votes(L: Any) -> Iterator[Any]:

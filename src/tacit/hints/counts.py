@@ -14,6 +14,7 @@ from tacit.hints._classes import ClassCodes, check_name, is_name, plain
 from tacit.hints._data import name_from_data, name_to_data, whole_numbers
 from tacit.hints._program import Counts, LabelProgram
 from tacit.hints._rows import RowMap, Rows, check_range, frozen
+from tacit.hints._shares import estimate_shares
 from tacit.hints.base import Hint
 
 __all__ = ["AtLeast", "Count", "CountPiece", "Share", "SharePiece"]
@@ -283,6 +284,42 @@ class Share(Hint):
             for one in bound.entries(0):
                 if not 0.0 <= one.value <= 1.0:
                     raise ValueError(f"{bound.who} is {one.value:g}; shares are fractions, 0 to 1.")
+
+    @classmethod
+    def from_labels(
+        cls, y: Any, level: float = 0.8, *, classes: Any = None, unlabeled: Any = "auto"
+    ) -> Share:
+        r"""Bounds estimated from the rows whose label is known.
+
+        .. math:: lower_c, upper_c = \text{quantiles } \tfrac{1 \mp level}{2} \text{ of }
+            \mathrm{Beta}(n_c + 2, \; l - n_c + 2 (C - 1))
+
+        for :math:`n_c` of the :math:`l` labels: what is believed of the share of class c after
+        seeing them, if every class had two labels beforehand. It supposes that the labelled rows
+        were drawn at random. Intervals hold their mean at least; and where so few rows are open
+        that whole rows could not be within all bounds, labelled rows count as they are and the
+        bounds are those of the others: neither each other nor y do they contradict.
+
+        Parameters
+        ----------
+        y : array of shape (N,)
+            Labels where they are known; None, NaN and "" are unknown.
+        level : float, default=0.8
+            Probability that the share of a class lies within its bounds.
+        classes : sequence, optional
+            Class names; those in y by default. Needed where a class has no label yet.
+        unlabeled : "auto", None or a label
+            What else stands for "unknown" in y, as in `HintClassifier`: -1 by default, unless it
+            is a class.
+
+        Examples
+        --------
+        >>> from tacit import hints
+        >>> share = hints.Share.from_labels(["cat", "dog", "", "dog", "", ""])
+        >>> {name: round(low[0], 3) for name, low in share.to_dict()["lower"]["by_class"]}
+        {'cat': 0.201, 'dog': 0.333}
+        """
+        return cls(*estimate_shares(y, level, classes, unlabeled))
 
     def _count(self, n: int) -> Count:
         rows = np.arange(n) if self._rows is None else self._rows.fit(n, "Share")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.hints._classes import ClassCodes, as_names, is_name, nth_class
+from tacit.hints._classes import ClassCodes, as_names, is_name, nth_class, plain
 from tacit.hints._data import as_numbers, names_from_data, names_to_data, rows_to_data
 from tacit.hints._program import LabelProgram
 from tacit.hints._rows import Rows, frozen
@@ -87,6 +87,11 @@ class Labels(_RowHint):
             # Forbidding is idempotent, so a row listed twice keeps both statements.
             allowed[np.ix_(index[codes != c], [c])] = False
         return LabelProgram(n, len(classes), allowed=allowed)
+
+    @property
+    def classes(self) -> npt.NDArray[Any]:
+        """The class of each of `rows()`."""
+        return self._classes
 
     def names(self) -> list[Any]:  # noqa: D102
         return _distinct(self._classes)
@@ -170,7 +175,8 @@ class OneOf(_RowHint):
     rows : array of int or bool
         Positions or a mask.
     sets : sequence of iterables, or bool array of shape (rows, C)
-        Candidate classes of each row, by name, or as a mask over the classes.
+        Candidate classes of each row, by name, or as a mask over the classes. Lists of True and
+        False for every class are a mask too, unless True and False are the classes themselves.
     """
 
     kind = "one_of"
@@ -180,12 +186,15 @@ class OneOf(_RowHint):
         self._rows = Rows.read(rows, "OneOf")
         self._mask: npt.NDArray[np.bool_] | None = None
         self._sets: list[list[Any]] = []
-        array = sets if isinstance(sets, np.ndarray) else None
-        if array is not None and array.dtype == bool and array.ndim == 2:
+        self._unsure = False
+        """Whether the sets are [True, False] in some order: names, or a mask over two classes."""
+        if (array := _mask_of(sets)) is not None:
             self._mask = frozen(array)
             count = len(array)
         else:
+            sets = list(sets)
             self._sets = [_candidate_set(s) for s in sets]
+            self._unsure = bool(sets) and all(_is_row_of_bools(s) and len(s) == 2 for s in sets)
             count = len(self._sets)
         if count != len(self._rows):
             raise ValueError(f"OneOf: {len(self._rows)} rows but {count} candidate sets.")
@@ -209,6 +218,8 @@ class OneOf(_RowHint):
         return LabelProgram(n, len(classes), allowed=allowed)
 
     def _encoded(self, classes: ClassCodes) -> npt.NDArray[np.bool_]:
+        if self._unsure and not any(isinstance(name, bool) for name in classes.names):
+            return np.array(self._sets, bool)
         sizes = [len(s) for s in self._sets]
         flat = as_names([name for s in self._sets for name in s])
         mask = np.zeros((len(self._sets), len(classes)), bool)
@@ -216,18 +227,20 @@ class OneOf(_RowHint):
         return mask
 
     def names(self) -> list[Any]:  # noqa: D102
-        return list({name for s in self._sets for name in s})
+        return [] if self._unsure else list({name for s in self._sets for name in s})
 
     def width(self) -> int | None:  # noqa: D102
         return None if self._mask is None else self._mask.shape[1]
 
     def _some(self, rows: npt.NDArray[np.intp], keep: npt.NDArray[np.intp]) -> OneOf:
         sets = self._mask[keep] if self._mask is not None else [self._sets[i] for i in keep]
-        return OneOf(rows, sets)
+        piece = OneOf(rows, sets)
+        piece._unsure = self._unsure
+        return piece
 
     def split(self) -> Iterator[Hint]:  # noqa: D102
         for i, row in enumerate(self._rows.index):
-            yield OneOf([row], self._mask[[i]] if self._mask is not None else [self._sets[i]])
+            yield self._some(np.array([row]), np.array([i]))
 
     def describe(self, classes: ClassCodes | None = None) -> str:  # noqa: D102
         return f"row {self._rows.index[0]} is one of {self._listed(classes)}"
@@ -240,6 +253,8 @@ class OneOf(_RowHint):
             which = [nth_class(int(c), classes) for c in np.flatnonzero(self._mask[0])]
             prefix = "class " if classes is None else ""
             return ", ".join(prefix + name for name in which)
+        if classes is not None and self._unsure:
+            return ", ".join(repr(classes[int(c)]) for c in np.flatnonzero(self._encoded(classes)))
         return ", ".join(_show(v) for v in self._sets[0])
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
@@ -293,6 +308,28 @@ def _table_of_names(classes: Any, count: int) -> npt.NDArray[Any]:
     if len(table) != count:
         raise ValueError(f"Not: {count} rows but classes for {len(table)}.")
     return table
+
+
+def _mask_of(sets: Any) -> npt.NDArray[np.bool_] | None:
+    """Return a mask over the classes; None for candidate sets by name.
+
+    Lists are surely a mask where one says True or False twice, as a set of names never does.
+    """
+    if isinstance(sets, np.ndarray) and sets.dtype == bool and sets.ndim == 2:
+        return sets
+    if not isinstance(sets, list | tuple | np.ndarray) or not all(
+        _is_row_of_bools(s) for s in sets
+    ):
+        return None
+    rows = [list(s) for s in sets]
+    twice = any(len(set(row)) < len(row) for row in rows)
+    return np.array(rows, bool) if twice and len({len(row) for row in rows}) == 1 else None
+
+
+def _is_row_of_bools(names: Any) -> bool:
+    """Whether this has an order and holds nothing but True and False."""
+    ordered = isinstance(names, list | tuple | np.ndarray)
+    return ordered and all(isinstance(plain(v), bool) for v in names)
 
 
 def _candidate_set(names: Any) -> list[Any]:

@@ -45,6 +45,10 @@ class Linear(Hint):
             part.flags.writeable = False
         self._lower = self._bound(lower, -np.inf, "lower")
         self._upper = self._bound(upper, np.inf, "upper")
+        for side, never in ((self._lower, np.inf), (self._upper, -np.inf)):
+            if (side == never).any():
+                r = int(np.argmax(side == never))
+                raise ValueError(f"Linear: row {r} can never be {never:g}; give a finite bound.")
         crossed = np.flatnonzero(self._lower > self._upper)
         if len(crossed):
             r = crossed[0]

@@ -15,7 +15,7 @@ from tacit.hints._program import LabelProgram, Pairs
 from tacit.hints._rows import check_range, frozen
 from tacit.hints.base import Hint
 
-__all__ = ["CannotLink", "MustLink", "Pairwise", "Potts"]
+__all__ = ["CannotLink", "MustLink", "Pairwise", "Potts", "close_chains", "linked_groups"]
 
 
 def _read_pairs(pairs: Any, who: str) -> npt.NDArray[np.intp]:
@@ -122,9 +122,14 @@ class MustLink(_Link):
         """Return the links that remain; hard chains through rows left out are closed up."""
         pairs, keep = self._inside(rows, n)
         row_map = self._row_map(rows, n)
-        closed = _close_chains(self._pairs[np.isinf(self._cost)], row_map.new)
+        closed = close_chains(self.hard, row_map.new)
         cost = np.concatenate([self._cost[keep], np.full(len(closed), np.inf)])
         return MustLink(np.concatenate([pairs, closed]), cost)
+
+    @property
+    def hard(self) -> npt.NDArray[np.intp]:
+        """Pairs that must have the same label at any cost, (M, 2)."""
+        return self._pairs[np.isinf(self._cost)]
 
     def describe(self, classes: ClassCodes | None = None) -> str:  # noqa: D102
         a, b = self._pairs[0]
@@ -270,17 +275,22 @@ class Pairwise(_PairHint):
         return cls(data["edges"], data["tables"])
 
 
-def _close_chains(hard: npt.NDArray[np.intp], new: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+def close_chains(hard: npt.NDArray[np.intp], new: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
     """Pairs of kept rows that hard links join only through rows left out, renumbered."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     if len(hard) == 0 or (new[hard] >= 0).all():
         return np.empty((0, 2), np.intp)
-    size = len(new)
-    graph = coo_array((np.ones(len(hard)), (hard[:, 0], hard[:, 1])), shape=(size, size))
-    _, component = connected_components(graph, directed=False)
+    component = linked_groups(hard, len(new))
     kept = np.flatnonzero(new >= 0)
     kept = kept[np.argsort(component[kept], kind="stable")]
     same = component[kept[:-1]] == component[kept[1:]]
     return np.column_stack([new[kept[:-1][same]], new[kept[1:][same]]])
+
+
+def linked_groups(links: npt.NDArray[np.intp], n: int) -> npt.NDArray[np.int32]:
+    """Return the number of the group that links put each of `n` rows in, (n,)."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(n, n))
+    groups: npt.NDArray[np.int32] = connected_components(graph, directed=False)[1]
+    return groups

@@ -25,7 +25,10 @@ import scipy.linalg
 
 from tacit.backends import Array, array_namespace, as_like, norm
 
-__all__ = ["NOT_SEMIDEFINITE", "ScoreSpace", "top_eigenvalue", "total"]
+__all__ = ["NOT_SEMIDEFINITE", "ScoreSpace", "product", "product_t", "top_eigenvalue", "total"]
+
+# Rows of a matrix that are brought to a higher precision together.
+CHUNK = 1024
 
 # Least and most products spent on the largest eigenvalue.
 LANCZOS = (12, 60)
@@ -71,6 +74,14 @@ class ScoreSpace(ABC):
         """Scores K alpha and coefficients (alpha, or X' alpha)."""
 
     @abstractmethod
+    def scores(self, coef: Array) -> Array:
+        """Scores of coefficients, in the precision of the coefficients."""
+
+    def settle(self, coef: Array, F: Array) -> Array:
+        """Coefficients of scores F, without parts of `coef` that count for nothing but rounding."""
+        return coef
+
+    @abstractmethod
     def block(self, rows: npt.NDArray[np.intp]) -> Array:
         """Entries of K for these rows and columns; rows may repeat."""
 
@@ -85,6 +96,23 @@ class ScoreSpace(ABC):
     @abstractmethod
     def dual_norm(self, dual: Array) -> float:
         """<dual, K dual>."""
+
+
+def product(A: Array, v: Array) -> Array:
+    """Return A v in the precision of v; of a narrower A, a few rows at a time are widened."""
+    if A.dtype == v.dtype:
+        return A @ v
+    xp = array_namespace(v)
+    return xp.concat([xp.astype(A[a : a + CHUNK], v.dtype) @ v for a in range(0, len(A), CHUNK)])
+
+
+def product_t(A: Array, v: Array) -> Array:
+    """Return A' v in the precision of v, likewise."""
+    if A.dtype == v.dtype:
+        return A.T @ v
+    xp = array_namespace(v)
+    parts = (slice(a, a + CHUNK) for a in range(0, len(A), CHUNK))
+    return sum(xp.astype(A[rows], v.dtype).T @ v[rows] for rows in parts)
 
 
 def total(a: Array, b: Array) -> float:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from tacit.backends import Array, array_namespace, eigh
 from tacit.exceptions import NotConverged
-from tacit.linalg.base import ScoreSpace, at, top_eigenvalue, total
+from tacit.linalg.base import ScoreSpace, at, product, product_t, top_eigenvalue, total
 from tacit.linalg.cg import conjugate_gradients
 from tacit.linalg.kernel import EigenSpace
 
@@ -28,8 +28,14 @@ class _Features(ScoreSpace):
         return self._X.data if sp.issparse(self._X) else self._X
 
     def expand(self, alpha: Array) -> tuple[Array, Array]:
-        W = _plain(self._X.T @ alpha)
-        return _plain(self._X @ W), W
+        W = self._weights(alpha)
+        return self.scores(W), W
+
+    def scores(self, coef: Array) -> Array:
+        return _plain(self._X @ coef) if sp.issparse(self._X) else product(self._X, coef)
+
+    def _weights(self, alpha: Array) -> Array:
+        return _plain(self._X.T @ alpha) if sp.issparse(self._X) else product_t(self._X, alpha)
 
     def block(self, rows: npt.NDArray[np.intp]) -> Array:
         X = at(self._X, rows)
@@ -39,7 +45,7 @@ class _Features(ScoreSpace):
         return total(coef, coef)
 
     def dual_norm(self, dual: Array) -> float:
-        W = _plain(self._X.T @ dual)
+        W = self._weights(dual)
         return total(W, W)
 
 
@@ -73,10 +79,13 @@ class WideSpace(_Features):
 
     def project(self, T: Array, rho: float, nu: float) -> tuple[Array, Array]:  # noqa: D102
         F, alpha = self._gram.project(T, rho, nu)
-        return F, _plain(self._X.T @ alpha)
+        return F, self._weights(alpha)
+
+    def settle(self, coef: Array, F: Array) -> Array:  # noqa: D102
+        return self._weights(self._gram.settle(coef, F))
 
     def expand(self, alpha: Array) -> tuple[Array, Array]:  # noqa: D102
-        return self._gram.expand(alpha)[0], _plain(self._X.T @ alpha)
+        return self._gram.scores(alpha), self._weights(alpha)
 
     def block(self, rows: npt.NDArray[np.intp]) -> Array:  # noqa: D102
         return self._gram.block(rows)

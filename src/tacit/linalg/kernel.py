@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.backends import Array, array_namespace, eigh
-from tacit.linalg.base import NOT_SEMIDEFINITE, ScoreSpace, at, total
+from tacit.linalg.base import NOT_SEMIDEFINITE, ScoreSpace, at, product, total
 from tacit.linalg.cg import conjugate_gradients
 from tacit.linalg.lowrank import LowRankSpace
 
@@ -25,7 +25,10 @@ class _Kernel(ScoreSpace):
         return self._K
 
     def expand(self, alpha: Array) -> tuple[Array, Array]:
-        return self._K @ alpha, alpha
+        return self.scores(alpha), alpha
+
+    def scores(self, coef: Array) -> Array:
+        return product(self._K, coef)
 
     def block(self, rows: npt.NDArray[np.intp]) -> Array:
         return at(at(self._K, rows).T, rows).T
@@ -34,7 +37,7 @@ class _Kernel(ScoreSpace):
         return total(coef, F)
 
     def dual_norm(self, dual: Array) -> float:
-        return total(dual, self._K @ dual)
+        return total(dual, product(self._K, dual))
 
 
 class EigenSpace(_Kernel):
@@ -55,6 +58,10 @@ class EigenSpace(_Kernel):
         shrink = rho * self._d / (2.0 * nu + rho * self._d)
         F = self._U @ (shrink[:, None] * (self._U.T @ T))
         return F, (rho / (2.0 * nu)) * (T - F)
+
+    def settle(self, coef: Array, F: Array) -> Array:
+        """Coefficients of F in the range alone: what `project` leaves outside costs digits."""
+        return self._U @ ((self._U.T @ F) / self._d[:, None])
 
 
 class GramSpace(_Kernel):
@@ -84,6 +91,7 @@ class GramSpace(_Kernel):
         super().__init__(K)
         self._coarse, self.reduce, self.max_steps = coarse, reduce, max_steps
         self.top = coarse.top
+        self._steps = max_steps
         self._last: tuple[Array, Array] | None = None
 
     @property
@@ -91,9 +99,9 @@ class GramSpace(_Kernel):
         """The low-rank space."""
         return self._coarse
 
-    def begin(self, F: Array, alpha: Array) -> None:
-        """Continue from these coefficients; F = K alpha."""
-        self._last = (F, alpha)
+    def begin(self, F: Array, alpha: Array, steps: int | None = None) -> None:
+        """Continue from these coefficients, F = K alpha; `steps` in place of `max_steps`."""
+        self._last, self._steps = (F, alpha), steps or self.max_steps
 
     def project(self, T: Array, rho: float, nu: float) -> tuple[Array, Array]:  # noqa: D102
         if self._last is None or self._last[0].shape != T.shape:
@@ -109,7 +117,7 @@ class GramSpace(_Kernel):
             F,
             lambda v: rho * inverse(v),
             self.reduce,
-            self.max_steps,
+            self._steps,
         )
         self._last = (solved.product, solved.x)
         return self._last

@@ -18,18 +18,27 @@ from tacit.backends import (
     Array,
     NotPositiveDefinite,
     array_namespace,
+    as_like,
     cholesky,
     cholesky_solve,
     solve_lower,
 )
-from tacit.linalg.base import NOT_SEMIDEFINITE, ScoreSpace, at, top_eigenvalue, total
+from tacit.linalg.base import (
+    NOT_SEMIDEFINITE,
+    ScoreSpace,
+    at,
+    product,
+    product_t,
+    top_eigenvalue,
+    total,
+)
 
 __all__ = ["LowRankSpace", "low_rank"]
 
 # Ridges tried on the landmarks' matrix, in units of eps times its trace.
 RIDGES = (1.0, 10.0, 100.0, 1e3, 1e4)
-# Rows whose features are made at a time.
-CHUNK = 8192
+# Rows whose features are made at a time: enough for full speed, little memory.
+CHUNK = 1024
 
 
 class LowRankSpace(ScoreSpace):
@@ -73,20 +82,21 @@ class LowRankSpace(ScoreSpace):
         return T - (2.0 * nu / rho) * alpha, alpha
 
     def expand(self, alpha: Array) -> tuple[Array, Array]:  # noqa: D102
-        return self._Phi @ (self._Phi.T @ alpha) + self.delta * alpha, alpha
+        return self.scores(alpha), alpha
+
+    def scores(self, coef: Array) -> Array:  # noqa: D102
+        return product(self._Phi, product_t(self._Phi, coef)) + self.delta * coef
 
     def block(self, rows: npt.NDArray[np.intp]) -> Array:  # noqa: D102
         Phi = at(self._Phi, rows)
         same = (rows[:, None] == rows[None, :]).astype(np.float64)
-        from tacit.backends import as_like
-
         return Phi @ Phi.T + self.delta * as_like(same, Phi)
 
     def regularizer(self, coef: Array, F: Array) -> float:  # noqa: D102
         return total(coef, F)
 
     def dual_norm(self, dual: Array) -> float:  # noqa: D102
-        low = self._Phi.T @ dual
+        low = product_t(self._Phi, dual)
         return total(low, low) + self.delta * total(dual, dual)
 
 

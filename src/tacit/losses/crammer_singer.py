@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array_api_compat import device
 
-from tacit.backends import Array, array_namespace
+from tacit.backends import Array, array_namespace, clip
 from tacit.losses._simplex import SimplexLoss, diagonal, pick
 from tacit.losses.base import one_hot, per_row
 
@@ -39,7 +39,7 @@ class CrammerSinger(SimplexLoss):
         highest = xp.max(scores, axis=1, keepdims=True)
         second = xp.max(xp.where(first, -xp.inf, scores), axis=1, keepdims=True)
         rival = xp.where(first, second, highest)
-        return xp.clip(rival - scores + 1.0, min=0.0)
+        return clip(rival - scores + 1.0, min=0.0)
 
     def gradient(self, scores: Array, y: Array) -> Array:  # noqa: D102
         xp = array_namespace(scores)
@@ -60,7 +60,7 @@ class CrammerSinger(SimplexLoss):
         own, level = _own_and_level(V, tau, y)
         tied = xp.where(own, level < V + tau, level - 1.0 < V) & (tau > 0.0)
         tied = xp.astype(tied, V.dtype)
-        mean = tied / xp.clip(xp.sum(tied, axis=1, keepdims=True), min=1.0)
+        mean = tied / clip(xp.sum(tied, axis=1, keepdims=True), min=1.0)
         return diagonal(1.0 - tied) + tied[:, :, None] * mean[:, None, :]
 
     def envelope(self, V: Array, tau: Array | float) -> Array:  # noqa: D102
@@ -125,6 +125,6 @@ def _cost(v_own: Array, z: Array, tau: Array) -> Array:
     xp = array_namespace(z)
     level = _level(v_own, z, tau)
     u_own = xp.minimum(v_own + tau, level)
-    cut = xp.clip(z - level, min=0.0)
+    cut = clip(z - level, min=0.0)
     cost = tau * (level - u_own) + 0.5 * (u_own - v_own) ** 2
     return cost[:, 0] + 0.5 * xp.sum(cut**2, axis=1)

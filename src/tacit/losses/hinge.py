@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.backends import Array, array_namespace
+from tacit.backends import Array, array_namespace, clip
 from tacit.losses.base import MarginLoss
 
 __all__ = ["Hinge"]
@@ -22,8 +22,7 @@ class Hinge(MarginLoss):
     kinks = (1.0,)
 
     def phi(self, z: Array) -> Array:  # noqa: D102
-        xp = array_namespace(z)
-        return xp.clip(1.0 - z, min=0.0)
+        return clip(1.0 - z, min=0.0)
 
     def phi_slope(self, z: Array) -> Array:  # noqa: D102
         xp = array_namespace(z)
@@ -31,7 +30,7 @@ class Hinge(MarginLoss):
 
     def phi_prox(self, v: Array, tau: Array | float) -> Array:  # noqa: D102
         xp = array_namespace(v)
-        return xp.where(v > 1.0, v, xp.clip(v + tau, max=1.0))
+        return xp.where(v > 1.0, v, clip(v + tau, max=1.0))
 
     def phi_prox_slope(self, v: Array, tau: Array | float) -> Array:  # noqa: D102
         xp = array_namespace(v)
@@ -42,5 +41,4 @@ class Hinge(MarginLoss):
         return xp.where((s >= -1.0) & (s <= 0.0), s, xp.inf)
 
     def phi_project_dual(self, s: Array) -> Array:  # noqa: D102
-        xp = array_namespace(s)
-        return xp.clip(s, min=-1.0, max=0.0)
+        return clip(s, min=-1.0, max=0.0)

@@ -13,7 +13,7 @@ q       tau exp(-a), a bound of u - v
 
 from __future__ import annotations
 
-from tacit.backends import Array, array_namespace
+from tacit.backends import Array, array_namespace, clip
 from tacit.losses.base import MarginLoss
 
 __all__ = ["Logistic", "logistic_prox", "softplus"]
@@ -54,15 +54,14 @@ class Logistic(MarginLoss):
 
     def phi_conjugate(self, s: Array) -> Array:  # noqa: D102
         xp = array_namespace(s)
-        p = xp.clip(-s, min=0.0, max=1.0)
+        p = clip(-s, min=0.0, max=1.0)
         # 0 log 0 = 0: the factor 0 meets log 1.
         entropy = p * xp.log(xp.where(p > 0.0, p, 1.0))
         entropy = entropy + (1.0 - p) * xp.log1p(-xp.where(p < 1.0, p, 0.0))
         return xp.where((s >= -1.0) & (s <= 0.0), entropy, xp.inf)
 
     def phi_project_dual(self, s: Array) -> Array:  # noqa: D102
-        xp = array_namespace(s)
-        return xp.clip(s, min=-1.0, max=0.0)
+        return clip(s, min=-1.0, max=0.0)
 
     def predict_proba(self, scores: Array) -> Array:
         """Return sigmoids of the scores, over their sum if there are several columns, (N, C)."""
@@ -78,7 +77,7 @@ class Logistic(MarginLoss):
 def softplus(z: Array) -> Array:
     """log(1 + exp(z)), with full relative precision at both ends."""
     xp = array_namespace(z)
-    return xp.clip(z, min=0.0) + xp.log1p(xp.exp(-xp.abs(z)))
+    return clip(z, min=0.0) + xp.log1p(xp.exp(-xp.abs(z)))
 
 
 def logistic_prox(v: Array, tau: Array | float) -> Array:
@@ -93,7 +92,7 @@ def logistic_prox(v: Array, tau: Array | float) -> Array:
     xp = array_namespace(v)
     flip = v < -0.5 * tau
     v = xp.where(flip, -(v + tau), v)
-    a, b = xp.clip(v, min=0.0), xp.clip(-v, min=0.0)
+    a, b = clip(v, min=0.0), clip(-v, min=0.0)
     x = _newton(_start(a, b, tau), a, b, tau)
     return xp.where(flip, -(a + x), a + x)
 
@@ -101,8 +100,8 @@ def logistic_prox(v: Array, tau: Array | float) -> Array:
 def _start(a: Array, b: Array, tau: Array | float) -> Array:
     """Guess x, at most about one too high or low: a fixed-point step of x + b = q exp(-x)."""
     xp = array_namespace(a)
-    q = xp.clip(tau * xp.exp(-a), min=1.0)
-    return xp.clip(xp.log(q / (b + xp.log1p(q / (1.0 + b)))), min=0.0)
+    q = clip(tau * xp.exp(-a), min=1.0)
+    return clip(xp.log(q / (b + xp.log1p(q / (1.0 + b)))), min=0.0)
 
 
 def _newton(x: Array, a: Array, b: Array, tau: Array | float) -> Array:
@@ -113,7 +112,7 @@ def _newton(x: Array, a: Array, b: Array, tau: Array | float) -> Array:
     for _ in range(MAX_STEPS):
         e = xp.exp(-(a + x))
         pull = tau * e / (1.0 + e)
-        new = xp.clip(x - (x + b - pull) / (1.0 + pull / (1.0 + e)), min=0.0)
+        new = clip(x - (x + b - pull) / (1.0 + pull / (1.0 + e)), min=0.0)
         done = xp.all(xp.abs(new - x) <= tolerance)
         x = new
         if done:

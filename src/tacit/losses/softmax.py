@@ -17,7 +17,7 @@ omega is Wright's function, omega(x) + log omega(x) = x; R = sum of the drops de
 
 from __future__ import annotations
 
-from tacit.backends import Array, array_namespace
+from tacit.backends import Array, array_namespace, clip
 from tacit.losses._simplex import SimplexLoss, diagonal
 from tacit.losses.base import one_hot, per_row
 from tacit.losses.logistic import logistic_prox, softplus
@@ -95,10 +95,10 @@ class Softmax(SimplexLoss):
 
     def _conjugate_inside(self, dual: Array, own: Array) -> Array:
         xp = array_namespace(dual)
-        q = xp.clip(xp.where(own, dual + 1.0, dual), min=0.0, max=1.0)
+        q = clip(xp.where(own, dual + 1.0, dual), min=0.0, max=1.0)
         # 0 log 0 = 0: the factor 0 meets log 1. The own class uses dual = q - 1, which is exact.
         log_other = xp.log(xp.where(own | (q <= 0.0), 1.0, q))
-        log_own = xp.log1p(xp.where(own & (q > 0.0), xp.clip(dual, max=0.0), 0.0))
+        log_own = xp.log1p(xp.where(own & (q > 0.0), clip(dual, max=0.0), 0.0))
         return xp.sum(q * (log_other + log_own), axis=1)
 
 
@@ -111,12 +111,12 @@ def wright_omega(x: Array) -> Array:
     -50, omega is exp(x) to rounding.
     """
     xp = array_namespace(x)
-    inside = xp.clip(x, min=-50.0)
+    inside = clip(x, min=-50.0)
     log = softplus(inside)
     w = log * (1.0 - xp.log1p(log) / (2.0 + log))
     for _ in range(2):
         w = _shift(w, inside - w - xp.log(w))
-    return xp.where(x < -50.0, xp.exp(xp.clip(x, max=0.0)), w)
+    return xp.where(x < -50.0, xp.exp(clip(x, max=0.0)), w)
 
 
 def _shift(w: Array, change: Array) -> Array:
@@ -135,7 +135,11 @@ def _solve(V: Array, tau: Array, own: Array) -> tuple[Array, Array, Array]:
     D = xp.where(own, -xp.inf, D)
     # With the largest other class alone this is the prox of a logistic loss of the margin.
     margin = logistic_prox(-xp.max(D, axis=1, keepdims=True), 2.0 * tau)
-    logp, drop = _newton(-softplus(-margin), D + xp.log(tau), tau)
+    logp = -softplus(-margin)
+    if V.shape[1] == 2:  # what the own score gains, the other loses
+        gain = -xp.expm1(logp) * (moves * tau)
+        return gain, xp.where(own, 0.0, gain), logp
+    logp, drop = _newton(logp, D + xp.log(tau), tau)
     return -xp.expm1(logp) * (moves * tau), drop * moves, logp
 
 
@@ -154,7 +158,7 @@ def _newton(logp: Array, D: Array, tau: Array) -> tuple[Array, Array]:
         logp = _logp(s + step, tau)
         # What a step leaves is below its cube; and s is known to its rounding only.
         if xp.all(xp.abs(step) <= 0.5 * eps ** (1.0 / 3.0) + 16.0 * eps * s):
-            return logp, _shift(drop, -xp.clip(step, min=-0.1, max=0.1))
+            return logp, _shift(drop, -clip(step, min=-0.1, max=0.1))
     raise RuntimeError("the softmax prox did not converge; are the scores and tau finite?")
 
 
@@ -167,7 +171,7 @@ def _step(surplus: Array, drop: Array, left: Array) -> Array:
     newton = surplus / slope
     # Curvature changes over lengths of about one; a long step stays Newton's, which never passes
     # the root.
-    halley = newton / (1.0 - xp.clip(0.5 * newton * bend / slope, max=0.5))
+    halley = newton / (1.0 - clip(0.5 * newton * bend / slope, max=0.5))
     return xp.where(xp.abs(newton) < 2.0, halley, newton)
 
 
@@ -176,7 +180,7 @@ def _logp(s: Array, tau: Array) -> Array:
     xp = array_namespace(s)
     left = wright_omega(tau + xp.log(tau) - s)
     # Either form is exact where it is used, up to the rounding of tau - s.
-    logp = xp.where(left > 1.0, xp.log(xp.clip(left, min=1.0) / tau), tau - s - left)
+    logp = xp.where(left > 1.0, xp.log(clip(left, min=1.0) / tau), tau - s - left)
     # log(left / tau) near 0 is rounding only; a Newton step restores the digits.
     residual = -tau * xp.expm1(logp) - logp - s
     return logp + residual / (1.0 + tau * xp.exp(logp))

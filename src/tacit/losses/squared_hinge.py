@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tacit.backends import Array, array_namespace
+from tacit.backends import Array, array_namespace, clip
 from tacit.losses.base import MarginLoss
 
 __all__ = ["SquaredHinge"]
@@ -26,12 +26,10 @@ class SquaredHinge(MarginLoss):
     smooth = True
 
     def phi(self, z: Array) -> Array:  # noqa: D102
-        xp = array_namespace(z)
-        return 0.5 * xp.clip(1.0 - z, min=0.0) ** 2
+        return 0.5 * clip(1.0 - z, min=0.0) ** 2
 
     def phi_slope(self, z: Array) -> Array:  # noqa: D102
-        xp = array_namespace(z)
-        return -xp.clip(1.0 - z, min=0.0)
+        return -clip(1.0 - z, min=0.0)
 
     def phi_prox(self, v: Array, tau: Array | float) -> Array:  # noqa: D102
         xp = array_namespace(v)
@@ -47,5 +45,4 @@ class SquaredHinge(MarginLoss):
         return xp.where(s <= 0.0, s + 0.5 * s**2, xp.inf)
 
     def phi_project_dual(self, s: Array) -> Array:  # noqa: D102
-        xp = array_namespace(s)
-        return xp.clip(s, max=0.0)
+        return clip(s, max=0.0)

@@ -59,7 +59,8 @@ class Model:
             self._h.setOptionValue(option, value)
         if not integer:
             self._h.setOptionValue("solver", "simplex")
-        self._h.passModel(_as_lp(columns, integer))
+        if self._h.passModel(_as_lp(columns, integer)) == highspy.HighsStatus.kError:
+            raise ValueError("HiGHS refuses these linear rows: their coefficients differ too much.")
         self._all = np.arange(self.width, dtype=np.int32)
 
     def solve(
@@ -76,9 +77,9 @@ class Model:
         h.changeColsCost(self.width, self._all, cost)
         if fresh or self.integer:
             h.clearSolver()
-        if time_limit is not None:
-            # HiGHS counts its run time from the first call on.
-            h.setOptionValue("time_limit", h.getRunTime() + time_limit)
+        # HiGHS counts its run time from the first call on.
+        limit = np.inf if time_limit is None else h.getRunTime() + time_limit
+        h.setOptionValue("time_limit", limit)
         if self.integer:
             h.setOptionValue("mip_max_nodes", UNLIMITED if max_nodes is None else max_nodes)
         if start is not None:

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from tacit.hints._contract import Contraction
 from tacit.hints._program import LabelProgram, Pairs
 
-__all__ = ["Columns", "Relaxation"]
+__all__ = ["Columns", "Priced", "Relaxation"]
 
 FloatArray = npt.NDArray[np.float64]
 Rows = tuple[sp.csr_array, FloatArray, FloatArray]
@@ -34,6 +34,17 @@ class Columns:
 
 
 @dataclass(frozen=True)
+class Priced:
+    """Costs of the columns as a solver should see them: least 0 in each choice, largest 1.
+
+    Solvers compare with tolerances that are numbers of their own, not of the user's units.
+    """
+
+    cost: FloatArray
+    unit: float
+
+
+@dataclass(frozen=True)
 class Relaxation:
     """min <cost, columns> subject to lower <= A columns <= upper, 0 <= columns <= cap."""
 
@@ -44,6 +55,7 @@ class Relaxation:
     upper: FloatArray
     cap: FloatArray  # 1, or 0 where a label or a pair of labels is forbidden
     pair_cost: FloatArray  # costs of the columns after the first K * C
+    edges: npt.NDArray[np.intp]  # (M, 2) components of each edge with soft costs
 
     @classmethod
     def of(cls, program: LabelProgram) -> Relaxation:
@@ -51,7 +63,8 @@ class Relaxation:
         joined = program.contraction
         k, n_classes = joined.allowed.shape
         hard = _zero_or_inf(joined.pairs.tables)[joined.pairs.table]
-        edges, soft_cap, pair_cost = _soft_edges(_take(joined.pairs, ~hard), k, n_classes)
+        soft = _take(joined.pairs, ~hard)
+        edges, soft_cap, pair_cost = _soft_edges(soft, k, n_classes)
         blocks = [
             _one_label_each(k, n_classes),
             _count_rows(program, joined),
@@ -68,6 +81,7 @@ class Relaxation:
             np.concatenate([b[2] for b in blocks] + [edges[2]]),
             np.concatenate([joined.allowed.ravel().astype(float), soft_cap]),
             pair_cost,
+            soft.edges,
         )
 
     @cached_property
@@ -100,10 +114,32 @@ class Relaxation:
             n_labels,
         )
 
-    def column_cost(self, cost: npt.NDArray[np.floating]) -> FloatArray:
+    def priced(self, cost: npt.NDArray[np.floating]) -> Priced:
         """Costs of all columns for the given costs of rows and labels."""
         own = self.contraction.gather(cost) + self.contraction.unary
-        return np.concatenate([own.ravel(), self.pair_cost])
+        square = self.n_classes * self.n_classes
+        above = [
+            _above_least(own, self.contraction.allowed),
+            _above_least(
+                self.pair_cost.reshape(-1, square), self.cap[own.size :].reshape(-1, square) > 0
+            ),
+        ]
+        columns = np.concatenate([part.ravel() for part in above])
+        unit = float(columns.max(initial=0.0)) or 1.0
+        return Priced(columns / unit, unit)
+
+    def value(self, column_cost: FloatArray, labels: npt.NDArray[np.integer]) -> float:
+        """Cost of a labeling of the rows, in the units of the columns."""
+        here = labels[self.contraction.first_row]
+        own = column_cost[np.arange(len(here)) * self.n_classes + here]
+        edge = np.arange(len(self.edges)) * self.n_classes + here[self.edges[:, 0]]
+        pairs = column_cost[self.n_labels + edge * self.n_classes + here[self.edges[:, 1]]]
+        return float(own.sum() + pairs.sum())
+
+    @property
+    def no_prices(self) -> FloatArray:
+        """Prices at which every component takes its cheapest label."""
+        return np.zeros(len(self.lower))
 
     def bound(self, column_cost: FloatArray, prices: FloatArray) -> float:
         """Lower bound at any row prices: relax all rows but "one label each".
@@ -126,6 +162,12 @@ class Relaxation:
         """Row labels of a solution: the largest column of each component."""
         x = columns[: self.n_labels].reshape(-1, self.n_classes)
         return np.asarray(x.argmax(axis=1).astype(np.int32)[self.contraction.component])
+
+
+def _above_least(cost: FloatArray, allowed: npt.NDArray[np.bool_]) -> FloatArray:
+    """Cost above the least allowed one of each row; 0 where forbidden."""
+    least = np.where(allowed, cost, np.inf).min(axis=1, keepdims=True, initial=np.inf)
+    return np.where(allowed, cost - np.where(np.isfinite(least), least, 0.0), 0.0)
 
 
 def _zero_or_inf(tables: FloatArray) -> npt.NDArray[np.bool_]:
@@ -172,7 +214,19 @@ def _linear_rows(program: LabelProgram, joined: Contraction) -> Rows:
     row, cls = np.divmod(coo.coords[1], program.n_classes)
     column = joined.component[row] * program.n_classes + cls
     A = sp.csr_array((coo.data, (coo.coords[0], column)), shape=(coo.shape[0], width))
-    return A, program.linear_lower, program.linear_upper
+    return _scaled(A, program.linear_lower, program.linear_upper)
+
+
+def _scaled(A: sp.csr_array, lower: FloatArray, upper: FloatArray) -> Rows:
+    """Rows with largest coefficient 1, and bounds no further than no labeling can reach."""
+    size = abs(A)
+    largest = np.asarray(size.max(axis=1).todense()).ravel() if A.nnz else np.zeros(A.shape[0])
+    unit = np.where(largest > 0, largest, 1.0)
+    scaled = sp.csr_array(sp.diags_array(1.0 / unit) @ A)
+    far = np.asarray(abs(scaled).sum(axis=1)).ravel() + 1.0
+    low = np.where(np.isinf(lower), lower, np.clip(lower / unit, -far, far))
+    high = np.where(np.isinf(upper), upper, np.clip(upper / unit, -far, far))
+    return scaled, low, high
 
 
 def _exclusions(pairs: Pairs, k: int, n_classes: int) -> Rows:

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from tacit.exceptions import InfeasibleHints
 from tacit.hints._classes import ClassCodes
-from tacit.hints._program import LabelProgram
+from tacit.hints._program import LabelProgram, Pairs
 from tacit.hints.base import Hint
 from tacit.hints.combine import Hints
 from tacit.hints.costs import Cost
@@ -62,7 +62,7 @@ def _solve(program: LabelProgram) -> npt.NDArray[np.int32] | None:
         program.n,
         program.n_classes,
         allowed=program.allowed,
-        pairs=program.pairs,
+        pairs=_hard(program.pairs),
         counts=program.counts,
         linear=program.linear,
         linear_lower=program.linear_lower,
@@ -72,6 +72,14 @@ def _solve(program: LabelProgram) -> npt.NDArray[np.int32] | None:
         return select_oracle(bare).oracle(bare).solve(zero_cost(bare)).labels
     except InfeasibleHints:
         return None
+
+
+def _hard(pairs: Pairs) -> Pairs:
+    """Only what is forbidden: a feasible labeling need not be a cheap one."""
+    forbids = pairs.tables == np.inf
+    keep = forbids.any(axis=(1, 2))[pairs.table]
+    tables = np.where(forbids, np.inf, 0.0)
+    return Pairs(pairs.edges[keep], pairs.weight[keep], pairs.table[keep], tables)
 
 
 def explain(program: LabelProgram, hint: Hint, classes: ClassCodes) -> InfeasibleHints:

@@ -9,15 +9,16 @@ import numpy.typing as npt
 
 from tacit.exceptions import InfeasibleHints, NotConverged
 from tacit.hints._program import LabelProgram
-from tacit.oracles._highs import INTEGRAL, Answer, Model
-from tacit.oracles._relaxation import Relaxation
+from tacit.oracles._highs import INTEGRAL, Model
+from tacit.oracles._relaxation import Priced, Relaxation
 from tacit.oracles.base import Oracle, OracleResult, Verdict
 
 __all__ = ["LinearProgramOracle", "MixedIntegerOracle"]
 
 FloatArray = npt.NDArray[np.float64]
 
-# HiGHS prices are right to about 1e-7 of a reduced cost; a larger gap is not rounding.
+# HiGHS prices are right to about 1e-7 of a reduced cost, of which the largest is 1 as it sees them;
+# a larger gap is not rounding.
 CLOSED = 1e-7
 
 
@@ -39,6 +40,10 @@ class MixedIntegerOracle(Oracle):
     max_nodes : int, optional
         Nodes for branch and bound in one call, once some labeling is known: a limit that does not
         depend on the clock.
+    deadline : float, optional
+        What `time.monotonic` will be when all calls have to end.
+    known : array of shape (N,), optional
+        A labeling that satisfies the hints: the answer where time ends before another is found.
 
     Attributes
     ----------
@@ -60,9 +65,12 @@ class MixedIntegerOracle(Oracle):
         gap: float = 0.0,
         time_limit: float | None = None,
         max_nodes: int | None = None,
+        deadline: float | None = None,
+        known: npt.NDArray[np.int32] | None = None,
     ) -> None:
         super().__init__(program)
         self.gap, self.time_limit, self.max_nodes = gap, time_limit, max_nodes
+        self.deadline, self.known = deadline, known
         self.n_fractional = 0
         self._relaxation = Relaxation.of(program)
         if not self._relaxation.contraction.allowed.any(axis=1).all():
@@ -75,79 +83,107 @@ class MixedIntegerOracle(Oracle):
         return Verdict(True, "branch and bound takes any program; it may be slow")
 
     def solve(self, cost: npt.NDArray[np.floating]) -> OracleResult:  # noqa: D102
-        column_cost = self._relaxation.column_cost(cost)
-        answer, bound = self._solve_lp(column_cost)
-        assert answer.columns is not None
-        x = answer.columns[: self._relaxation.n_labels]
+        priced = self._relaxation.priced(cost)
+        until = self._until()
+        columns, bound = self._solve_lp(priced.cost, until)
+        if columns is None:
+            return self._best([], cost, priced, bound)
+        x = columns[: self._relaxation.n_labels]
         whole = np.abs(x - np.round(x)).max(initial=0.0) <= INTEGRAL
-        result = self._result(answer.columns, cost, bound)
+        result = self._result(self._relaxation.labels(columns), cost, priced, bound)
         if whole and result is not None and result.exact:
             return result
         self.n_fractional += 1
-        return self._repair(answer.columns, cost, column_cost, bound)
+        return self._repair(columns, cost, priced, bound, until)
 
-    def _solve_lp(self, column_cost: FloatArray) -> tuple[Answer, float]:
-        """LP answer whose own prices prove it."""
+    def _until(self) -> float | None:
+        """When this call has to end."""
+        own = None if self.time_limit is None else time.monotonic() + self.time_limit
+        return min((t for t in (own, self.deadline) if t is not None), default=None)
+
+    def _solve_lp(
+        self, column_cost: FloatArray, until: float | None
+    ) -> tuple[FloatArray | None, float]:
+        """LP answer whose own prices prove it, and its bound; None where time ended first."""
+        columns, bound = None, self._relaxation.bound(column_cost, self._relaxation.no_prices)
         for fresh in (False, True):
-            answer = self._lp.solve(column_cost, fresh=fresh)
-            if answer.columns is None or answer.prices is None:
-                continue
-            bound = self._relaxation.bound(column_cost, answer.prices)
-            value = float(column_cost @ answer.columns)
-            if value - bound <= CLOSED * (1.0 + abs(value)):
-                return answer, bound
+            answer = self._lp.solve(column_cost, fresh=fresh, time_limit=_left(until))
+            if answer.prices is not None:
+                bound = max(bound, self._relaxation.bound(column_cost, answer.prices))
+            columns = answer.columns
+            if columns is not None and _closed(float(column_cost @ columns), bound):
+                return columns, bound
         if answer.infeasible:
             raise InfeasibleHints("no labeling satisfies all hints.")
-        if answer.columns is None or answer.prices is None:
+        if columns is None and until is None:
             raise NotConverged("HiGHS found no answer to the linear relaxation of the hints.")
-        return answer, bound  # a wide bound is still a bound
+        return columns, bound  # a wide bound is still a bound
 
     def _result(
-        self, columns: FloatArray, cost: npt.NDArray[np.floating], bound: float
+        self,
+        labels: npt.NDArray[np.int32],
+        cost: npt.NDArray[np.floating],
+        priced: Priced,
+        bound: float,
     ) -> OracleResult | None:
-        """Answer with its value recomputed; None if its labels break a hint."""
-        labels = self._relaxation.labels(columns)
+        """Answer with its value recomputed; None if its labels break a hint.
+
+        Columns' units decide whether it is exact, and the bound is as far below the value in them:
+        an offset of the costs costs no digits.
+        """
         own = self.program.value(labels)
         if not np.isfinite(own):
             return None
         value = float(cost[np.arange(len(labels)), labels].sum(dtype=np.float64)) + own
-        bound = min(bound, value)
-        return OracleResult(labels, value, bound, value - bound <= CLOSED * (1.0 + abs(value)))
+        reached = self._relaxation.value(priced.cost, labels)
+        below = priced.unit * max(reached - bound, 0.0)
+        return OracleResult(labels, value, value - below, _closed(reached, bound))
 
     def _repair(
         self,
         columns: FloatArray,
         cost: npt.NDArray[np.floating],
-        column_cost: FloatArray,
+        priced: Priced,
         bound: float,
+        until: float | None,
     ) -> OracleResult:
         """Whole labels: first in the fractional rows only, then in all."""
-        deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
-        few = self._repair_few(columns, column_cost)
-        first = None if few is None else self._result(few, cost, bound)
+        few = self._repair_few(columns, priced.cost, until)
+        parts = [] if few is None else [self._relaxation.labels(few)]
+        first = self._result(parts[0], cost, priced, bound) if parts else None
         if first is not None and _relative_gap(first) <= self.gap:
             return first
         if self._milp is None:
             self._milp = Model(self._relaxation.columns, integer=True)
-        left = None if deadline is None else max(deadline - time.monotonic(), 0.01)
         # Without any labeling at hand the search goes on until there is one.
         limit = None if first is None else self.max_nodes
         start = None if first is None else few
-        full = self._milp.solve(column_cost, time_limit=left, max_nodes=limit, start=start)
+        full = self._milp.solve(priced.cost, time_limit=_left(until), max_nodes=limit, start=start)
         if full.infeasible:
             raise InfeasibleHints("no labeling satisfies all hints.")
-        last = None if full.columns is None else self._result(full.columns, cost, full.bound)
-        found = [r for r in (first, last) if r is not None]
-        if not found:
-            raise NotConverged(
-                f"no feasible labeling was found in {self.time_limit} s; raise time_limit."
-            )
-        best = min(found, key=lambda r: r.value)
-        proven = max(bound, min(full.bound, best.value))
-        exact = best.value - proven <= CLOSED * (1.0 + abs(best.value))
-        return OracleResult(best.labels, best.value, proven, exact)
+        if full.columns is not None:
+            parts.append(self._relaxation.labels(full.columns))
+        return self._best(parts, cost, priced, max(bound, full.bound))
 
-    def _repair_few(self, columns: FloatArray, column_cost: FloatArray) -> FloatArray | None:
+    def _best(
+        self,
+        labelings: list[npt.NDArray[np.int32]],
+        cost: npt.NDArray[np.floating],
+        priced: Priced,
+        bound: float,
+    ) -> OracleResult:
+        """Best of the labelings found, or the one that was known."""
+        results = [self._result(labels, cost, priced, bound) for labels in labelings]
+        found = [r for r in results if r is not None]
+        if not found and self.known is not None:
+            found = [r for r in [self._result(self.known, cost, priced, bound)] if r is not None]
+        if not found:
+            raise NotConverged("no feasible labeling was found in time; raise time_limit.")
+        return min(found, key=lambda r: r.value)
+
+    def _repair_few(
+        self, columns: FloatArray, column_cost: FloatArray, until: float | None
+    ) -> FloatArray | None:
         """Best whole labels of the fractional components, the others kept; None if none fit."""
         n_labels = self._relaxation.n_labels
         x = columns[:n_labels].reshape(-1, self.program.n_classes)
@@ -158,7 +194,8 @@ class MixedIntegerOracle(Oracle):
         free = np.flatnonzero(free)
         values = np.concatenate([np.round(columns[:n_labels]), columns[n_labels:]])
         part = Model(self._relaxation.part(free, values), integer=True)
-        answer = part.solve(column_cost[free], max_nodes=self.max_nodes)
+        left, nodes = _left(until), self.max_nodes
+        answer = part.solve(column_cost[free], time_limit=left, max_nodes=nodes)
         if answer.columns is None:
             return None
         values[free] = answer.columns
@@ -180,3 +217,11 @@ class LinearProgramOracle(MixedIntegerOracle):
 
 def _relative_gap(result: OracleResult) -> float:
     return (result.value - result.bound) / max(abs(result.value), 1e-12)
+
+
+def _left(until: float | None) -> float | None:
+    return None if until is None else max(until - time.monotonic(), 0.01)
+
+
+def _closed(value: float, bound: float) -> bool:
+    return value - bound <= CLOSED * (1.0 + abs(value))

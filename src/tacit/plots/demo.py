@@ -2,49 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tacit.plots.plane import (
+    GREY,
+    INK,
+    PHASES,
+    POINT,
+    Answer,
+    Frame,
+    colour_of,
+    draw_answer,
+    empty_plane,
+    frame_of,
+)
 from tacit.result import History
 
-__all__ = ["Answer", "DemoPicture", "draw_demo"]
+__all__ = ["DemoPicture", "draw_demo"]
 
-# Okabe and Ito's colours: told apart with every kind of colour vision.
-CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
-INK, GREY, POINT = "#222222", "#6b6b6b", "#b9b9b9"
-PHASES = {"start": "#56B4E9", "reheat": "#D55E00", "polish": INK}
 MARKERS = {"o": "\N{WHITE CIRCLE}", "s": "\N{WHITE SQUARE}", "^": "\N{WHITE UP-POINTING TRIANGLE}"}
-TINT = 0.22  # how much of the class colour its region has
-CELLS = 300  # of the decision regions along the longer side
 DPI = 120
 
-Frame = tuple[
-    float, float, float, float
-]  # left, right, bottom, top: of a plane in the data's units
 Box = tuple[float, float, float, float]  # left, bottom, width, height: of a panel in inches
-
-
-@dataclass(frozen=True)
-class Answer:
-    """One method's answer.
-
-    Attributes
-    ----------
-    title : str
-        Of its panel.
-    labels : (N,) array
-        Inferred class codes.
-    decide : callable
-        Class codes of new rows, for the regions.
-    """
-
-    title: str
-    labels: npt.NDArray[np.integer]
-    decide: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.integer]]
 
 
 @dataclass(frozen=True)
@@ -111,9 +94,11 @@ def draw_demo(picture: DemoPicture) -> Any:
             fontweight="bold",
         )
         axes = {name: _panel(figure, box, size) for name, box in boxes.items()}
-        _draw_known(picture, axes["known"], axes["counts"], _frame(picture.X, boxes["known"]))
+        frames = {name: frame_of(picture.X, *box[2:]) for name, box in boxes.items()}
+        _draw_known(picture, axes["known"], axes["counts"], frames["known"])
+        classes = picture.lower.shape[1]
         for name, shown in (("answer", picture.answer), ("rival", picture.rival)):
-            _draw_answer(picture, shown, axes[name], _frame(picture.X, boxes[name]))
+            draw_answer(axes[name], picture.X, picture.truth, shown, frames[name], classes)
         _draw_course(picture, axes["course"], axes["changes"])
         _draw_legend(picture, figure, size)
     return figure
@@ -148,27 +133,11 @@ def _panel(figure: Any, box: Box, size: tuple[float, float]) -> Any:
     return figure.add_axes((left / size[0], bottom / size[1], width / size[0], height / size[1]))
 
 
-def _frame(X: npt.NDArray[np.float64], box: Box) -> Frame:
-    """Limits that hold all points and have the panel's proportions."""
-    low, high = X.min(axis=0), X.max(axis=0)
-    middle = 0.5 * (low + high)
-    scale = 1.12 * float(((high - low) / box[2:]).max()) + 1e-9
-    half = 0.5 * scale * np.array(box[2:])
-    return (middle[0] - half[0], middle[0] + half[0], middle[1] - half[1], middle[1] + half[1])
-
-
-def _plane(ax: Any, frame: Frame, title: str) -> None:
-    ax.set(xlim=frame[:2], ylim=frame[2:], xticks=[], yticks=[])
-    ax.set_title(title, loc="left")
-    for spine in ax.spines.values():
-        spine.set_color("0.8")
-
-
 def _draw_known(picture: DemoPicture, plane: Any, counts: Any, frame: Frame) -> None:
     sizes = np.array([len(g) for g in picture.groups])
     marked = list(MARKERS)[: len(picture.groups)]
     glyphs = " ".join(MARKERS[m] for m in marked)
-    _plane(plane, frame, f"Known: class counts of batches, like {glyphs}")
+    empty_plane(plane, frame, f"Known: class counts of batches, like {glyphs}")
     plane.scatter(*picture.X.T, s=15, c=POINT, linewidths=0)
     for marker, rows in zip(marked, picture.groups, strict=False):
         plane.scatter(
@@ -179,7 +148,9 @@ def _draw_known(picture: DemoPicture, plane: Any, counts: Any, frame: Frame) -> 
     middle *= (sizes / np.maximum(middle.sum(axis=1), 1e-9))[:, None]
     x, floor = np.arange(len(middle)), np.zeros(len(middle))
     for c in range(middle.shape[1]):
-        counts.bar(x, middle[:, c], 0.8, floor, color=_colour(c), edgecolor="white", linewidth=0.6)
+        counts.bar(
+            x, middle[:, c], 0.8, floor, color=colour_of(c), edgecolor="white", linewidth=0.6
+        )
         floor += middle[:, c]
     top = max(int(sizes.max()), 1)
     for g, marker in enumerate(marked):
@@ -195,32 +166,6 @@ def _draw_known(picture: DemoPicture, plane: Any, counts: Any, frame: Frame) -> 
         va="center",
     )
     counts.spines[["top", "right", "bottom"]].set_visible(False)
-
-
-def _draw_answer(picture: DemoPicture, shown: Answer, ax: Any, frame: Frame) -> None:
-    classes = picture.lower.shape[1]
-    _plane(ax, frame, shown.title)
-    _shade(ax, shown, frame, classes)
-    colours = np.array([_colour(c) for c in range(classes)])
-    ax.scatter(*picture.X.T, s=18, c=colours[shown.labels], linewidths=0.3, edgecolors="white")
-    wrong = shown.labels != picture.truth
-    size, width = (110, 1.7) if wrong.mean() < 0.05 else (34, 0.8)
-    ax.scatter(*picture.X[wrong].T, s=size, c="none", edgecolors=INK, linewidths=width)
-
-
-def _shade(ax: Any, shown: Answer, frame: Frame, classes: int) -> None:
-    from matplotlib.colors import ListedColormap, to_rgb
-
-    left, right, bottom, top = frame
-    step = max(right - left, top - bottom) / CELLS
-    x, y = np.arange(left, right + step, step), np.arange(bottom, top + step, step)
-    cells = np.stack(np.meshgrid(x, y), axis=-1)
-    codes = np.asarray(shown.decide(cells.reshape(-1, 2))).reshape(cells.shape[:2])
-    tints = [1.0 - TINT + TINT * np.array(to_rgb(_colour(c))) for c in range(classes)]
-    ax.pcolormesh(x, y, codes, cmap=ListedColormap(tints), vmin=-0.5, vmax=classes - 0.5)
-    for c in range(classes):
-        if 0 < np.mean(codes == c) < 1:
-            ax.contour(x, y, codes == c, levels=[0.5], colors="white", linewidths=1.2)
 
 
 def _draw_course(picture: DemoPicture, above: Any, below: Any) -> None:
@@ -279,7 +224,7 @@ def _draw_legend(picture: DemoPicture, figure: Any, size: tuple[float, float]) -
         return Line2D([], [], ls="", marker="o", **kwargs)
 
     handles = [
-        dot(ms=7, color=_colour(c), label=f"class {c}") for c in range(picture.lower.shape[1])
+        dot(ms=7, color=colour_of(c), label=f"class {c}") for c in range(picture.lower.shape[1])
     ]
     handles.append(dot(ms=9, mfc="none", mec=INK, mew=1.5, label="wrong"))
     figure.legend(
@@ -291,7 +236,3 @@ def _draw_legend(picture: DemoPicture, figure: Any, size: tuple[float, float]) -
         handletextpad=0.0,
         columnspacing=1.0,
     )
-
-
-def _colour(code: int) -> str:
-    return CLASS_COLOURS[code % len(CLASS_COLOURS)]

@@ -28,6 +28,9 @@ __all__ = ["Problem"]
 
 FloatArray = npt.NDArray[np.float64]
 DTYPES = ("float64", "float32")
+# Of an approximation, where nothing is said. With 1000 landmarks for 10,000 digits the test error
+# was .2 points above that with 1500, with 4000 about .1 below it.
+FEATURES, RANKS = 500, (1500, 4000)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +60,9 @@ class Problem(HintedRows):
     approximation : {None, "lowrank", "nystroem", "fourier"}
         "lowrank": the kernel matrix as low rank plus diagonal while learning, the exact kernel for
         new rows. The others: explicit features in place of the kernel.
-    n_components : int
-        Landmarks or features of an approximation, at most.
+    n_components : int, optional
+        Landmarks or features of an approximation, at most. By default 500 features; for "lowrank"
+        a tenth of the rows as landmarks, but not fewer than 1500 nor more than 4000.
     label_weight : float
         Factor on the weight of rows whose label is known.
     fit_intercept : bool
@@ -86,7 +90,7 @@ class Problem(HintedRows):
     classes: Any = None
     sample_weight: Any = None
     approximation: str | None = None
-    n_components: int = 500
+    n_components: int | None = None
     label_weight: float = 1.0
     fit_intercept: bool = False
     dtype: str = "float64"
@@ -102,8 +106,9 @@ class Problem(HintedRows):
                 raise ValueError(f"{name}={value!r}; expected a positive number.")
         if self.dtype not in DTYPES:
             raise ValueError(f"dtype={self.dtype!r}; expected one of {', '.join(DTYPES)}.")
-        if not (isinstance(self.n_components, int | np.integer) and self.n_components >= 1):
-            raise ValueError(f"n_components={self.n_components!r}; expected at least 1.")
+        count = self.n_components
+        if count is not None and not (isinstance(count, int | np.integer) and count >= 1):
+            raise ValueError(f"n_components={count!r}; expected an integer, at least 1, or None.")
         if self.fit_intercept not in (False, True):
             raise ValueError(f"fit_intercept={self.fit_intercept!r}; expected True or False.")
         if len(self.codes) == 0:
@@ -165,9 +170,18 @@ class Problem(HintedRows):
         """1 for an intercept."""
         return float(self.fit_intercept)
 
+    @property
+    def components(self) -> int:
+        """Landmarks or features of an approximation, at most."""
+        if self.n_components is not None:
+            return int(self.n_components)
+        if self.approximation != "lowrank":
+            return FEATURES
+        return min(max(self.n // 10, RANKS[0]), RANKS[1])
+
     def feature_map(self, rng: np.random.Generator) -> FeatureMap:
         """Make the feature map; draws from `rng` only for approximations."""
-        return make_map(self.kernel_, self.rows, self.approximation, self.n_components, rng)
+        return make_map(self.kernel_, self.rows, self.approximation, self.components, rng)
 
     def space(self, features: FeatureMap, rng: np.random.Generator) -> ScoreSpace:
         """Return the scores the model can produce; may draw landmarks."""
@@ -178,7 +192,7 @@ class Problem(HintedRows):
         return kernel_space(self.kernel_.gram(self.rows), rng)
 
     def _low_rank(self, rng: np.random.Generator) -> ScoreSpace:
-        count = min(self.n_components, self.n)
+        count = min(self.components, self.n)
         chosen = as_like(np.sort(rng.choice(self.n, count, replace=False)), self.like)
         kernel, rows = self.kernel_, self.rows
         if kernel.name == "precomputed":

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tacit.backends import is_torch, to_numpy
 from tacit.features import FeatureMap, make_map, paired_distances
 from tacit.hints._classes import ClassCodes, sort_names
 from tacit.hints.base import Hint
@@ -34,7 +35,7 @@ class ClusterProblem(HintedRows):
     Parameters
     ----------
     X : array or sparse matrix of shape (N, d)
-        Rows, or their kernel matrix for ``kernel="precomputed"``.
+        Rows, or their kernel matrix for ``kernel="precomputed"``. Tensors are copied to the host.
     hints : Hint, optional
         What is known about the labels; its costs are in units of squared distance.
     n_clusters : int, optional
@@ -65,7 +66,8 @@ class ClusterProblem(HintedRows):
     sample_weight: Any = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "X", read_rows(self.X, self.kernel))
+        X = read_rows(self.X, self.kernel)
+        object.__setattr__(self, "X", to_numpy(X) if is_torch(X) else X)
         if len(self.codes) > self.n:
             raise ValueError(
                 f"n_samples={self.n} should be >= n_clusters={len(self.codes)}: every cluster "

@@ -166,6 +166,7 @@ def read_rows(X: Any, kernel: str | Callable[..., Any]) -> Any:
     if X.shape[0] == 0:
         raise ValueError("the problem has 0 rows; at least one is needed.")
     require_finite(X)
+    X = X.detach() if is_torch(X) else X  # nothing is learned through the rows
     if isinstance(kernel, str) and kernel == "precomputed":
         if sp.issparse(X):
             raise ValueError("a precomputed kernel must be a dense matrix; use X.toarray().")

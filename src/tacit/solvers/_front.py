@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from tacit.oracles import Choice, Oracle, require_feasible, select_oracle
@@ -16,7 +17,15 @@ from tacit.problem import HintedRows
 from tacit.solvers._loop import Callback, Loop
 from tacit.solvers._order import canonical_order
 
-__all__ = ["Callbacks", "Front", "RandomState", "check_options", "prepare", "quiet_threads"]
+__all__ = [
+    "Callbacks",
+    "Front",
+    "RandomState",
+    "check_options",
+    "check_reheats",
+    "prepare",
+    "quiet_threads",
+]
 
 P = TypeVar("P", bound=HintedRows)
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
@@ -76,7 +85,8 @@ def prepare(
     """
     callbacks = _read_callbacks(callback)
     seed = _seed(random_state)
-    require_feasible(problem.program, problem.known, problem.codes)
+    loop = Loop(time_limit, callbacks)
+    known = require_feasible(problem.program, problem.known, problem.codes)
     choice = select_oracle(problem.program)
     square = problem.kernel == "precomputed"
     order = canonical_order(problem.X, problem.program, problem.weights, seed, square)
@@ -84,8 +94,9 @@ def prepare(
     limits: dict[str, Any] = {}
     if issubclass(choice.oracle, MixedIntegerOracle):
         limits = {"gap": STEP_GAP, "max_nodes": STEP_NODES}
+        limits |= {"deadline": loop.deadline, "known": known[order]}
     oracle = choice.oracle(ordered.program, **limits)
-    return Front(ordered, order, oracle, choice, Loop(time_limit, callbacks), seed)
+    return Front(ordered, order, oracle, choice, loop, seed)
 
 
 def quiet_threads(n: int) -> AbstractContextManager[Any]:
@@ -120,14 +131,22 @@ def _read_callbacks(callback: Any) -> tuple[Callback, ...]:
     return found
 
 
+def check_reheats(n_reheats: int | str) -> None:
+    """Raise for a number of reheats that cannot be."""
+    if n_reheats != "auto" and not (
+        isinstance(n_reheats, int | np.integer)
+        and not isinstance(n_reheats, bool)
+        and n_reheats >= 0
+    ):
+        raise ValueError(f"n_reheats={n_reheats!r}; expected 0, a positive integer or 'auto'.")
+
+
 def _seed(random_state: Any) -> int:
     """One integer from which everything random follows."""
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**32))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    if random_state is None:
-        return int(np.random.default_rng().integers(2**32))
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(2**31))
     whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
     if not whole or random_state < 0:
         raise ValueError(

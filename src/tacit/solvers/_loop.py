@@ -54,9 +54,14 @@ class Loop:
     """Set once the time is up or a callback asked to stop: no further run begins."""
 
     @property
+    def deadline(self) -> float | None:
+        """When the time is up, on the clock of `time.monotonic`."""
+        return None if self.time_limit is None else self.started + self.time_limit
+
+    @property
     def late(self) -> bool:
         """Whether the time is up."""
-        return self.time_limit is not None and time.monotonic() - self.started > self.time_limit
+        return self.deadline is not None and time.monotonic() > self.deadline
 
     def run(
         self,

@@ -3,7 +3,9 @@
 Rows are sorted by a keyed 64-bit hash of their content (features, weight, and what the hints say of
 them). Everything random is drawn after that, and sums run in that order, so a shuffled data set
 gives the same answer to the last bit, and no order in the file (rows sorted by class, say) can
-leak through ties. Rows that agree in all of that are interchangeable.
+leak through ties. Rows that agree are told apart by what couples them to others, and by what their
+neighbours are coupled to, as far as that goes; what still agrees is interchangeable (or part of a
+very regular pattern of links), and one such row at a time is put before the others of its kind.
 """
 
 from __future__ import annotations
@@ -20,7 +22,11 @@ from tacit.hints._program import LabelProgram
 __all__ = ["canonical_order", "content_keys"]
 
 Keys = npt.NDArray[np.uint64]
-CHUNK = 4_000_000  # entries hashed at a time
+# Entries hashed at a time: as many as a processor's cache holds; on a device, fewer and larger
+# parts.
+CHUNK, CHUNK_THERE = 500_000, 4_000_000
+# How many interchangeable rows are put before the others of their kind; beyond, places decide.
+MAX_FIRSTS = 200
 
 
 def canonical_order(
@@ -32,9 +38,45 @@ def canonical_order(
     for table in (program.allowed, program.unary):
         if table is not None:
             keys = keys + _dense(table.astype(np.float64), rng)
-    keys = _mix(keys)
-    # Once more with what couples a row to others, for rows that are otherwise the same.
-    return np.argsort(keys + _neighbours(program, keys, rng), kind="stable")
+    kernel = to_numpy(X) if square else None
+    return np.argsort(_told_apart(_mix(keys), program, kernel, seed), kind="stable")
+
+
+def _told_apart(
+    keys: Keys, program: LabelProgram, kernel: npt.NDArray[np.floating] | None, seed: int
+) -> Keys:
+    """Refine keys by those of the rows they are coupled to, until all that can differ do."""
+    firsts, kinds = 0, len(np.unique(keys))
+    while kinds < len(keys):
+        extra = _neighbours(program, keys, np.random.default_rng(seed))
+        if kernel is not None:
+            extra = extra + _beside(kernel, keys)
+        finer = _mix(keys + extra)
+        found = len(np.unique(finer))
+        if found > kinds:
+            keys, kinds = finer, found
+            continue
+        first = _first_of_many(keys, extra)
+        if first is None or firsts == MAX_FIRSTS:
+            break
+        keys[first] = _mix(~keys[[first]])[0]
+        firsts, kinds = firsts + 1, len(np.unique(keys))
+    return keys
+
+
+def _first_of_many(keys: Keys, extra: Keys) -> int | None:
+    """Return a row that shares the least key any two coupled rows share; None if no two do."""
+    order = np.argsort(keys, kind="stable")
+    same = keys[order[1:]] == keys[order[:-1]]
+    same &= (extra[order[1:]] != 0) & (extra[order[:-1]] != 0)
+    return int(order[same.argmax()]) if same.any() else None
+
+
+def _beside(kernel: npt.NDArray[np.floating], keys: Keys) -> Keys:
+    """Hash of each row's entries with the keys of the rows they belong to."""
+    step = max(1, CHUNK // len(keys))
+    parts = (_bits(kernel[a : a + step]) for a in range(0, len(keys), step))
+    return np.concatenate([_mix(_mix(part) ^ keys).sum(axis=1, dtype=np.uint64) for part in parts])
 
 
 def content_keys(X: Any, seed: int) -> Keys:
@@ -97,7 +139,7 @@ def _there(X: Any, salt: Keys) -> Keys:
 
     salts = torch.from_numpy(salt.view(np.int64)).to(X.device)
     keys = []
-    step = max(1, CHUNK // max(X.shape[1], 1))
+    step = max(1, CHUNK_THERE // max(X.shape[1], 1))
     for a in range(0, len(X), step):
         x = (X[a : a + step].double() + 0.0).view(torch.int64) ^ salts
         x = x + signed(0x9E3779B97F4A7C15)

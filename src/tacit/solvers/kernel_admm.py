@@ -22,6 +22,7 @@ from tacit.backends import Array, norm
 from tacit.linalg import ScoreSpace
 from tacit.oracles import Oracle
 from tacit.problem import Problem
+from tacit.result import Status
 from tacit.solvers._descent import descend
 from tacit.solvers._loop import Measured
 from tacit.solvers.schedules import Schedule
@@ -55,6 +56,8 @@ class State:
     objective: float = np.inf
     hint_cost: float = 0.0
     rho: float = np.nan
+    # How the anneal ended
+    status: Status = Status.CONVERGED
 
     @property
     def fit(self) -> float:

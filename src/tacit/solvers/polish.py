@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from tacit.backends import Array, as_like, is_torch, norm
+from tacit.backends import Array, as_like, double, is_torch, norm
 from tacit.linalg import ScoreSpace
 from tacit.problem import Problem
 from tacit.result import Status
@@ -42,6 +42,8 @@ class Polished:
     """S(y), the same for all coefficients."""
     best: tuple[Array, Array] | None = None
     """Scores and coefficients that reached `objective`."""
+    slopes: Array | None = None
+    """Slopes of the loss that gave `bound`."""
     tried: float = np.inf
     """Gap at which Newton was last called."""
 
@@ -92,8 +94,8 @@ class FixedLabels:
             best=best,
         )
         if new.iteration % PATIENCE == 0:
-            bound = max(s.bound, self.bound(rho * (V - beta)))
-            new = replace(new, bound=bound, rho=self._balance(rho, primal, change))
+            new = self._bounded(new, rho * (V - beta))
+            new = replace(new, rho=self._balance(rho, primal, change))
         if self.small and self._near(new):
             new = self._finish(new)
             objective = new.objective
@@ -110,23 +112,30 @@ class FixedLabels:
         end = newton.solve(-s.dual / (2.0 * self.problem.nu_))
         F, coef = self.space.expand(end.alpha)
         slopes = s.rho * (end.V - end.u)
-        objective, bound = self.objective(F, coef), self.bound(slopes)
+        objective = self.objective(F, coef)
         size = abs(s.objective - s.hint_cost) + float(self.problem.weights.sum())
-        slack = ROUNDING * size
-        if objective > s.objective + slack:
-            return replace(s, bound=max(bound, s.bound), tried=s.gap)
+        s = replace(self._bounded(s, slopes), tried=s.gap)
+        if objective > s.objective + ROUNDING * size:
+            return s
         # No bound holds beyond what was reached.
-        bound = min(max(bound, s.bound), objective)
-        return replace(
-            s,
-            F=F,
-            dual=slopes,
-            coef=coef,
-            objective=objective,
-            bound=bound,
-            best=(F, coef),
-            tried=s.gap,
-        )
+        bound, best = min(s.bound, objective), (F, coef)
+        return replace(s, F=F, dual=slopes, coef=coef, objective=objective, bound=bound, best=best)
+
+    def _bounded(self, s: Polished, slopes: Array) -> Polished:
+        bound = self.bound(slopes)
+        return replace(s, bound=bound, slopes=slopes) if bound > s.bound else s
+
+    def certified(self, s: Polished) -> Polished:
+        """J and its bound from the coefficients that are returned, in double precision."""
+        assert s.best is not None
+        F, coef = s.best
+        coef = self.space.settle(coef, F)
+        wide = double(coef)
+        F = self.space.scores(wide)
+        objective = self.objective(F, wide)
+        bound = -np.inf if s.slopes is None else self.bound(double(s.slopes))
+        F = as_like(F, self.space.like)
+        return replace(s, F=F, coef=coef, objective=objective, bound=min(bound, objective))
 
     def objective(self, F: Array, coef: Array) -> float:
         """J at these labels."""
@@ -136,7 +145,7 @@ class FixedLabels:
     def bound(self, slopes: Array) -> float:
         """Lower bound on J at these labels from slopes of the loss, made feasible first."""
         problem = self.problem
-        weight = problem.weights_there
+        weight = as_like(problem.weights, slopes)
         active = weight > 0
         unit = slopes[active] / weight[active][:, None]
         unit = problem.loss_.project_dual(unit, self.there[active])
@@ -157,14 +166,18 @@ class FixedLabels:
 
 
 def unpolished(
-    problem: Problem, space: ScoreSpace, labels: Labels, start: tuple[Array, Array]
+    problem: Problem, space: ScoreSpace, labels: Labels, dual: Array, coef: Array
 ) -> Polished:
-    """Classifier of given scores and multiplier as it is, with its objective and bound."""
+    """Classifier that an anneal left as it is, with its objective and bound.
+
+    After an exact alpha-step the multiplier is -2 nu alpha. After an inexact one it is not near
+    that for a long time (a few steps of conjugate gradients leave small modes to it), and what
+    separates the classes is the coefficients.
+    """
     fixed = FixedLabels(problem, space, labels, np.inf)
-    F, coef = space.expand(start[1] / (-2.0 * problem.nu_))
-    objective = fixed.objective(F, coef)
-    bound = min(fixed.bound(start[1]), objective)
-    return Polished(F, start[1], coef, objective, bound, np.nan, 0, fixed.hint_cost, (F, coef))
+    F, coef = space.expand(dual / (-2.0 * problem.nu_) if space.exact else coef)
+    left = Polished(F, dual, coef, np.nan, np.nan, np.nan, 0, fixed.hint_cost, (F, coef), dual)
+    return fixed.certified(left)
 
 
 def polish(
@@ -190,5 +203,7 @@ def polish(
     last, status = loop.run(
         first, fixed.step, fixed.done, run=run, phase="polish", max_iter=max_iter
     )
-    assert last.best is not None
-    return replace(last, F=last.best[0], coef=last.best[1]), status
+    last = fixed.certified(last)
+    if status is Status.CONVERGED and last.gap > tol:
+        status = Status.ROUNDING
+    return last, status

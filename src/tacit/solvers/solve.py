@@ -14,19 +14,23 @@ from tacit.solvers._front import (
     Front,
     RandomState,
     check_options,
+    check_reheats,
     prepare,
     quiet_threads,
 )
 from tacit.solvers.admm import ADMM
 from tacit.solvers.alternate import Outcome, in_original_order
 from tacit.solvers.hard_em import HardEM
+from tacit.solvers.inductive import Inductive
 from tacit.solvers.kernel_kmeans import cluster
 from tacit.solvers.sdp import SDP
 
 __all__ = ["SOLVERS", "solve"]
 
-SolverType: TypeAlias = type[ADMM] | type[HardEM] | type[SDP]
-SOLVERS: dict[str, SolverType] = {"admm": ADMM, "em": HardEM, "sdp": SDP}
+JointSolver: TypeAlias = type[ADMM] | type[HardEM] | type[SDP]
+# What looks for labels and classifier together; and what only fits the labelled rows.
+JOINT: dict[str, JointSolver] = {"admm": ADMM, "em": HardEM, "sdp": SDP}
+SOLVERS: dict[str, JointSolver | type[Inductive]] = {**JOINT, "inductive": Inductive}
 
 CLUSTER_SOLVERS = ("kmeans",)
 
@@ -40,6 +44,7 @@ def solve(
     max_iter: int = 1000,
     tol: float = 1e-4,
     polish: bool = True,
+    n_reheats: int | str = "auto",
     random_state: RandomState = None,
     time_limit: float | None = None,
     callback: Callbacks = None,
@@ -55,6 +60,7 @@ def solve(
     max_iter: int = 1000,
     tol: float = 1e-4,
     polish: bool = True,
+    n_reheats: int | str = "auto",
     random_state: RandomState = None,
     time_limit: float | None = None,
     callback: Callbacks = None,
@@ -69,6 +75,7 @@ def solve(
     max_iter: int = 1000,
     tol: float = 1e-4,
     polish: bool = True,
+    n_reheats: int | str = "auto",
     random_state: RandomState = None,
     time_limit: float | None = None,
     callback: Callbacks = None,
@@ -79,9 +86,10 @@ def solve(
     ----------
     problem : Problem or ClusterProblem
         Data, model and hints.
-    solver : {"admm", "em", "sdp"}, or "kmeans" for a ClusterProblem
-        Discrete-continuous ADMM by default, or one of two baselines: hard EM; a convex relaxation,
-        rounded, for the softmax loss and strict hints. k-means for clusters.
+    solver : {"admm", "em", "sdp", "inductive"}, or "kmeans" for a ClusterProblem
+        Discrete-continuous ADMM by default, or one of three baselines: hard EM; a convex
+        relaxation, rounded, for the softmax loss and strict hints; a fit of the labelled rows
+        alone, after which the others get the cheapest labels allowed. k-means for clusters.
     n_init : int or "auto"
         Starts, or roundings of the relaxation; the best by objective is kept.
     max_iter : int
@@ -92,6 +100,9 @@ def solve(
     polish : bool
         Fit the classifier to the labels found until its duality gap is within `tol`. False takes
         what the last iteration left, for "admm": faster, with the gap it has.
+    n_reheats : int or "auto"
+        For "admm": how often, at most, the best answer of a start is molten again in search of a
+        better one. By default up to eight times where hints bound counts, else never; 0 is fast.
     random_state : int, Generator, RandomState or None
         Seed of everything random.
     time_limit : float, optional
@@ -125,16 +136,22 @@ def solve(
     check_options(n_init, max_iter, tol, time_limit)
     if polish not in (False, True):
         raise ValueError(f"polish={polish!r}; expected True or False.")
+    check_reheats(n_reheats)
+    n_reheats = n_reheats if isinstance(n_reheats, str) else int(n_reheats)
     n_init = n_init if isinstance(n_init, str) else int(n_init)
     front = prepare(problem, random_state, time_limit, callback)
     ordered, loop = front.problem, front.loop
     rng = np.random.default_rng(front.seed)
     features = ordered.feature_map(rng)
     with quiet_threads(problem.n):
-        space = ordered.space(features, rng)
-        given = (ordered, space, front.oracle, loop, rng, n_init, max_iter, tol)
-        run = ADMM(*given, polish) if solver == "admm" else SOLVERS[solver](*given)
-        outcome = run.solve()
+        if solver == "inductive":  # needs no space of all rows
+            alone = Inductive(ordered, features, front.oracle, loop, rng, max_iter, tol)
+            outcome = alone.solve()
+        else:
+            space = ordered.space(features, rng)
+            given = (ordered, space, front.oracle, loop, rng, n_init, max_iter, tol)
+            run = ADMM(*given, polish, n_reheats) if solver == "admm" else JOINT[solver](*given)
+            outcome = run.solve()
     outcome = in_original_order(outcome, front.back, features.explicit)
     if not features.explicit and problem.kernel != "precomputed":
         features = problem.feature_map(np.random.default_rng(front.seed))  # rows as given

@@ -9,6 +9,7 @@ from tacit.backends import Array, as_like
 from tacit.linalg import ScoreSpace
 from tacit.oracles import Oracle
 from tacit.problem import Problem
+from tacit.solvers._loop import Loop
 
 __all__ = ["soft_labels", "start_from"]
 
@@ -20,7 +21,7 @@ SAMPLES = 30
 
 
 def soft_labels(
-    problem: Problem, oracle: Oracle, rng: np.random.Generator, sampled: bool = False
+    problem: Problem, oracle: Oracle, rng: np.random.Generator, loop: Loop, sampled: bool = False
 ) -> FloatArray:
     """Share of each label among optimal labelings for random costs, (N, C).
 
@@ -34,7 +35,9 @@ def soft_labels(
     rows = np.arange(problem.n)
     for _ in range(SAMPLES):
         share[rows, oracle.solve(rng.standard_normal(share.shape)).labels] += 1.0
-    return share / SAMPLES
+        if loop.late:
+            break
+    return share / share.sum(axis=1, keepdims=True)
 
 
 def start_from(

@@ -30,9 +30,18 @@ from tacit.backends import to_numpy
 from tacit.estimators import HintClassifier, HintKMeans
 from tacit.exceptions import DamagedFile
 from tacit.features import FeatureMap, FourierMap, Kernel, KernelMap, LinearMap, NystroemMap
+from tacit.hints._classes import ClassCodes
 from tacit.hints._classes import plain as plain_value
 from tacit.hints._data import name_from_data, name_to_data
 from tacit.losses import LOSSES, Loss
+from tacit.persistence._checks import (
+    check_columns,
+    check_names,
+    check_numbers,
+    check_solution,
+    read_kernel,
+    read_sparse,
+)
 from tacit.result import Clustering, History, Iteration, Solution, Status
 
 __all__ = ["load", "replaceable", "save", "whole_file"]
@@ -64,6 +73,7 @@ KEYS = frozenset(
         "classes_dtype",
         "n_features_in",
         "feature_names_in",
+        "loss",
         "solution",
         "arrays",
     }
@@ -112,6 +122,7 @@ def save(estimator: Estimator, path: str | Path) -> None:
         "classes_dtype": estimator.classes_.dtype.str if _typed(estimator.classes_) else "object",
         "n_features_in": estimator.n_features_in_,
         "feature_names_in": _feature_names(estimator),
+        "loss": _loss_name(estimator),
         "solution": _solution_to_data(estimator.solution_, arrays),
     }
     _write(Path(path), manifest, arrays)
@@ -129,7 +140,7 @@ def load(path: str | Path) -> Estimator:
     manifest, arrays = _read(path)
     try:
         return _restore(manifest, arrays)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise DamagedFile(f"{path} is not a complete saved model: {error!r}.") from error
 
 
@@ -216,6 +227,16 @@ def _plain(key: str, value: Any, arrays: Arrays) -> Any:
         f"the parameter {key}={value!r} cannot be saved without pickle; use a plain value, or "
         f"{advice}."
     )
+
+
+def _loss_name(estimator: Estimator) -> str | None:
+    """Return the loss that was fitted, which the parameters may no longer say."""
+    loss = getattr(estimator, "loss_", None)
+    if loss is None:
+        return None
+    name = _plain("loss", loss, {})
+    assert isinstance(name, str)
+    return name
 
 
 def _feature_names(estimator: Estimator) -> list[str] | None:
@@ -337,19 +358,36 @@ def _restore(manifest: dict[str, Any], arrays: Arrays) -> Estimator:
     cls, kind = ESTIMATORS[manifest["estimator"]]
     wanted: list[str] = []
     estimator = cls(**_params(cls, manifest["params"], arrays, wanted))
-    names = [name_from_data(v) for v in manifest["classes"]]
-    estimator.classes_ = np.empty(len(names), object)
-    estimator.classes_[:] = names
-    if manifest["classes_dtype"] != "object":
-        estimator.classes_ = estimator.classes_.astype(manifest["classes_dtype"])
-    estimator.n_features_in_ = manifest["n_features_in"]
+    estimator.classes_ = _class_names(manifest["classes"], manifest["classes_dtype"])
+    n_classes, n_features = len(estimator.classes_), manifest["n_features_in"]
+    check_names(n_features, manifest["feature_names_in"])
+    estimator.n_features_in_ = n_features
     if manifest["feature_names_in"] is not None:
         estimator.feature_names_in_ = np.array(manifest["feature_names_in"], dtype=object)
+    _restore_loss(estimator, manifest["loss"])
     solution = _solution(kind, manifest["solution"], arrays, wanted)
-    if solution.coef.shape[1] != (columns := estimator._columns()):
-        raise ValueError(f"{len(names)} classes need {columns} columns of coef")
+    check_solution(solution, n_classes, estimator._columns(), n_features)
     estimator._take(cast(Any, solution))
     return estimator
+
+
+def _class_names(data: list[Any], dtype: str) -> npt.NDArray[Any]:
+    names = ClassCodes([name_from_data(v) for v in data]).names
+    array = np.empty(len(names), object)
+    array[:] = names
+    array = array if dtype == "object" else array.astype(dtype)
+    if not names or array.tolist() != names:
+        raise ValueError(f"the classes are {names!r} of type {dtype}")
+    return array
+
+
+def _restore_loss(estimator: Estimator, name: str | None) -> None:
+    if isinstance(estimator, HintClassifier):
+        if len(estimator.classes_) < 2:
+            raise ValueError(f"the only class is {estimator.classes_[0]!r}")
+        estimator.loss_ = LOSSES[cast(str, name)]()
+    elif name is not None:
+        raise ValueError(f"the loss is {name!r}, but clusters have none")
 
 
 def _params(
@@ -376,14 +414,16 @@ def _solution(
     wanted = [*wanted, *stored, *(f"history.{item.name}" for item in fields(Iteration))]
     features = _map(data["features"], arrays, wanted)
     _exactly(arrays, wanted, "the file")
-    columns = [arrays[f"history.{item.name}"].tolist() for item in fields(Iteration)]
-    rows = zip(*columns, strict=True)
+    check_numbers(kind, data)
+    columns = {item.name: arrays[f"history.{item.name}"] for item in fields(Iteration)}
+    check_columns(columns)
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     parts: dict[str, Any] = {name: arrays[name] for name in stored}
     return kind(
         **parts,
         **{name: data[name] for name in plain},
         status=Status[data["status"]],
-        run_objectives=tuple(data["run_objectives"]),
+        run_objectives=tuple(float(v) for v in data["run_objectives"]),
         history=History([Iteration(*row) for row in rows]),
         features=features,
     )
@@ -400,10 +440,9 @@ def _map(data: dict[str, Any], arrays: Arrays, wanted: list[str]) -> FeatureMap:
         if isinstance(stored, dict) and "csr_shape" in stored:
             parts = [f"{key}.{part}" for part in ("data", "indices", "indptr")]
             wanted += parts
-            shape = tuple(stored["csr_shape"])
-            values[name] = sp.csr_array(tuple(arrays[p] for p in parts), shape=shape)
+            values[name] = read_sparse([arrays[p] for p in parts], stored["csr_shape"], key)
         elif isinstance(stored, dict):
-            values[name] = Kernel(**stored)
+            values[name] = read_kernel(stored)
         elif stored == STORED:
             wanted.append(key)
             values[name] = arrays[key]

@@ -1,0 +1,124 @@
+"""Experiment ssl: its cells, its one rule for all sets, and its summary worked by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tacit.exceptions import MissingData
+from tacit.experiments import load
+from tacit.experiments.weak_supervision import _ssl_methods
+from tacit.experiments.weak_supervision._ssl_methods import Task, measure
+from tacit.experiments.weak_supervision._ssl_report import (
+    accuracy_table,
+    choice_table,
+    summarise,
+    targets_of,
+)
+
+CELL = {"set": "bci", "labels": 10, "kernel": "linear", "split": 3}
+
+
+def made(**change):
+    try:
+        return Task.make(CELL | change)
+    except MissingData as error:
+        pytest.skip(str(error))
+
+
+def test_every_split_by_every_method_and_the_relaxation_last():
+    cells = load("ssl").cells(False)
+    assert len(cells) == 3 * 5 * 2 * 2 * 12 + 20
+    assert {cell["method"] for cell in cells[-20:]} == {"sdp"}
+    assert {cell["split"] for cell in cells[-20:]} == {0}
+    assert len(load("ssl", sdp_splits=12).cells(False)) == 4 * 240
+    assert len(load("ssl", sdp_splits=0).cells(False)) == 720
+
+
+def test_rows_are_centred_shuffled_and_of_unit_norm():
+    task = made()
+    np.testing.assert_allclose(np.linalg.norm(task.K, axis=1), 1.0)
+    assert (task.part != None).sum() == 10  # noqa: E711
+    assert task.part[task.rows].tolist() == task.y[task.rows].tolist()
+    other = made(split=4)
+    assert not np.array_equal(task.y, other.y)
+    assert sorted(task.y) == sorted(other.y)
+
+
+def test_the_kernel_matrix_is_centred():
+    linear, rbf = made(), made(kernel="rbf")
+    np.testing.assert_allclose(rbf.K.mean(axis=0), 0.0, atol=1e-12)
+    square = ((linear.K[:5, None] - linear.K[None]) ** 2).sum(axis=2)
+    raw = np.exp(-square / (2 * 0.5477**2))
+    apart = raw - rbf.K[:5]  # the means of the rows: a sum of a column and a row
+    np.testing.assert_allclose(apart - apart[:1] - apart[:, :1] + apart[0, 0], 0.0, atol=1e-10)
+
+
+@pytest.mark.parametrize("method", ["tacit", "inductive", "svm"])
+def test_true_labels_of_other_rows_change_nothing(monkeypatch, method):
+    """All labels but the ten known ones are turned; the answer stays, and so its errors turn."""
+    made()
+    before = measure(CELL | {"method": method})
+    load_ssl = _ssl_methods.load_ssl
+
+    def turned(name):
+        data = load_ssl(name)
+        y = -data.y
+        y[data.splits[10][3]] *= -1
+        return type(data)(data.name, data.X, y, data.splits)
+
+    monkeypatch.setattr(_ssl_methods, "load_ssl", turned)
+    after = measure(CELL | {"method": method})
+    assert after["share"] == before["share"]
+    assert after["chosen"] == before["chosen"]
+    assert after["accuracy_unlabelled"] == pytest.approx(100 - before["accuracy_unlabelled"])
+    assert before["accuracy"] == pytest.approx(
+        (390 * before["accuracy_unlabelled"] + 10 * 100) / 400
+    )
+
+
+def row(method, split, accuracy, labels=100, chosen="C=1"):
+    place = {"kernel": "linear", "labels": labels, "set": "usps", "split": split}
+    figures = {"accuracy": accuracy, "accuracy_unlabelled": accuracy - 1, "cpu_s": 2.0}
+    return place | figures | {"method": method, "chosen": chosen, "share": 0.5}
+
+
+ROWS = [row("tacit", 0, 80.0), row("tacit", 1, 90.0, chosen="C=2"), row("tacit", 2, 85.0)]
+ROWS += [row("svm", split, 87.0) for split in range(3)] + [row("sdp", 0, 60.0)]
+
+
+def test_summary_by_hand():
+    (entry,) = summarise(ROWS)
+    assert entry["methods"]["tacit"] == pytest.approx(
+        {
+            "splits": 3,
+            "accuracy": 85.0,
+            "deviation": (50 / 3) ** 0.5,
+            "accuracy_unlabelled": 84.0,
+            "cpu_s": 2.0,
+        }
+    )
+    claimed = {"linear": {100: {"usps": [63.44, 72.14, 72.14]}}}
+    last = accuracy_table([entry], claimed).splitlines()[-1]
+    assert last.startswith("| usps, 100, linear | 63.4 | 72.1 | 72.1 | 85.0 ± 4.1 (84.0, 3 of 12)")
+    assert choice_table(ROWS).splitlines()[2:] == ["| C=1 | 2 |", "| C=2 | 1 |"]
+
+
+def test_targets_by_hand():
+    sheet = load("ssl").sheet
+    cell, above = targets_of(summarise(ROWS), sheet)
+    assert (cell.must, cell.aim, cell.claimed) == (87.0, 89.0, 72.14)
+    assert cell.reaches(cell.must) is False
+    assert above.value == pytest.approx(-2.0)
+    assert above.reaches(above.must) is False
+
+
+def test_all_cells_have_published_figures_and_targets():
+    sheet = load("ssl").sheet
+    for cell in load("ssl").cells(False):
+        place = cell["kernel"], cell["labels"], cell["set"]
+        claimed, lines = (sheet[part] for part in ("claimed", "targets"))
+        for key in place:
+            claimed, lines = claimed[key], lines[key]
+        assert len(claimed) == 3
+        assert set(lines) <= {"must", "aim"}

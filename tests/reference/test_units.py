@@ -1,0 +1,88 @@
+"""Costs and coefficients in any units: as exact at 1e-9 as at 1e9, and with an offset."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tacit import hints, oracles
+from tacit.hints.combine import Hints
+from tacit.oracles import ORACLES
+
+N, CLASSES = 7, 3
+UNITS = (1e-12, 1e-9, 1e-3, 1.0, 1e6, 1e12, 1e25)
+
+
+def overlapping(rng):
+    """Counts of overlapping groups, true of some labeling."""
+    y = rng.integers(0, CLASSES, N)
+    groups = [rng.choice(N, 4, replace=False) for _ in range(3)]
+    counts = np.array([[np.sum(y[g] == c) for c in range(CLASSES)] for g in groups])
+    return hints.Count(groups, counts - 1, counts)
+
+
+STRICT = {
+    "separable": lambda rng: hints.Not(np.arange(N), rng.integers(0, CLASSES, N)),
+    "assignment": lambda rng: hints.Count([range(3), range(3, N)], 1, 2 + rng.integers(0, 2)),
+    "forest": lambda rng: hints.CannotLink([(i, i + 1) for i in range(N - 1)]),
+    "lp": overlapping,
+    "milp": lambda rng: hints.Count([range(N)], 1, 4) + hints.CannotLink([(0, 1), (1, 2)]),
+}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("name", STRICT)
+def test_units_of_costs_do_not_matter(name, unit):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        known, base = STRICT[name](rng), rng.standard_normal((N, CLASSES))
+        for offset in (0.0, 1e6):
+            cost = unit * (base + offset)
+            best = oracles.solve(cost, known, oracle="exhaustive").value
+            found = oracles.solve(cost, known, oracle=name)
+            slack = unit * (1e-9 + 1e-14 * N * offset)
+            assert found.exact
+            assert found.value <= best + slack
+            assert found.bound <= best + slack
+
+
+def test_every_oracle_is_asked():
+    assert set(STRICT) | {"exhaustive"} == set(ORACLES)
+
+
+@pytest.mark.parametrize("unit", [1e-10, 1e-3, 1.0, 1e9, 1e18, 1e22])
+def test_units_of_linear_rows_do_not_matter(unit):
+    A = np.zeros((1, 2 * 4))
+    A[0, [1, 3, 5]] = unit  # row 0, 1 or 2 is 1
+    known = hints.Linear(A, lower=2.0 * unit)
+    found = oracles.solve(np.tile([0.0, 1.0], (4, 1)) * [[1], [3], [2], [1]], known)
+    assert found.labels.tolist() == [1, 0, 1, 0]
+    assert known.compile(4, _codes(2)).violation(np.array([1, 0, 0, 0])) == 1
+
+
+def test_a_bound_beyond_all_labelings_is_infeasible_not_a_failure():
+    assert not hints.check(hints.Linear(np.ones((1, 4)), lower=1e21), 2, [0, 1])
+
+
+def test_a_bound_that_nothing_meets_is_refused():
+    with pytest.raises(ValueError, match="row 0 can never be inf"):
+        hints.Linear(np.ones((1, 4)), lower=np.inf)
+
+
+def test_soft_pairs_are_no_matter_for_feasibility():
+    n = 144  # a grid of soft pairs with counts takes branch and bound hours, strict hints alone not
+    cell = np.arange(n).reshape(12, 12)
+    edges = np.concatenate(
+        [
+            np.c_[cell[:, 1:].ravel(), cell[:, :-1].ravel()],
+            np.c_[cell[1:].ravel(), cell[:-1].ravel()],
+        ]
+    )
+    known = Hints([hints.Potts(edges, 0.5), hints.Share([0.2] * 4, [0.3] * 4)])
+    assert hints.check(known, n, range(4))
+
+
+def _codes(n):
+    from tacit.hints._classes import ClassCodes
+
+    return ClassCodes(range(n))
