@@ -9,6 +9,7 @@ from tacit.exceptions import (
     MissingData,
     NoOracle,
     NotConverged,
+    NotEnoughMemory,
     TacitError,
 )
 from tacit.persistence import load, save
@@ -31,6 +32,7 @@ __all__ = [
     "MissingData",
     "NoOracle",
     "NotConverged",
+    "NotEnoughMemory",
     "Problem",
     "Solution",
     "Status",

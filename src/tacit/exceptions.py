@@ -6,6 +6,7 @@
     ├── InfeasibleHints   no labeling satisfies all the hints; names a smallest conflicting subset
     ├── NoOracle          no discrete solver accepts the hints; says why each one refused
     ├── NotConverged      raised only by ``Solution.raise_for_status``
+    ├── NotEnoughMemory   a fit would need more than the machine has; says what to change
     ├── DamagedFile       a saved model, hints or data file that cannot be trusted
     └── MissingData       a public data set is not where it is looked for
 
@@ -25,6 +26,7 @@ __all__ = [
     "MissingData",
     "NoOracle",
     "NotConverged",
+    "NotEnoughMemory",
     "TacitError",
 ]
 
@@ -55,6 +57,10 @@ class NoOracle(TacitError, ValueError):
 
 class NotConverged(TacitError, RuntimeError):
     """The solver stopped before it met its own stopping rule."""
+
+
+class NotEnoughMemory(TacitError, MemoryError):
+    """A fit needs more memory than there is; raised before any of it is taken."""
 
 
 class DamagedFile(TacitError, ValueError):

@@ -38,7 +38,8 @@ class Iteration:
     iteration : int
         From 0 within the run.
     objective : float
-        J(y, alpha) at this iteration's labels and scores.
+        J(y, alpha) at this iteration's labels and scores; of many rows, while only a sample of them
+        is looked at, that of the sample, whose rows then weigh as much as all.
     primal, dual : float
         Root mean square of the difference between the two copies that the phase makes agree
         (K alpha and beta; of a relaxation, two of M), and of rho times the change of the first.

@@ -252,3 +252,32 @@ def test_an_offset_of_all_dense_rows_costs_no_digits():
     shifted = square_distances(X + 2.0**30, Z + 2.0**30)
     near = square_distances((X + 2.0**30) - 2.0**30, (Z + 2.0**30) - 2.0**30)
     np.testing.assert_allclose(shifted, near, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shift", [0.0, 10.0, 1e6])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "torch"])
+def test_the_variance_in_gamma_does_not_see_a_shift(kind, shift):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    X[X < -0.5] = 0.0
+    there = {"dense": np.asarray, "sparse": sp.csr_array, "torch": as_tensor}[kind](X + shift)
+    weights = np.arange(40.0)
+    found = Kernel.read("rbf", there, "scale", weights=weights).gamma
+    assert found == pytest.approx(1.0 / (3 * np.var(np.repeat(X, np.arange(40), axis=0))), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shift", "tol"), [("float32", 64.0, 1e-5), ("float64", 2e6, 1e-9)]
+)
+def test_rbf_does_not_see_a_shift(dtype, shift, tol):
+    X = (np.random.default_rng(0).integers(0, 64, (30, 2)) / 32.0).astype(dtype)  # exact, shifted
+    kernel = Kernel("rbf", 2.0)
+    near, far = kernel(X, X[:7]), kernel(X + dtype_of(shift, dtype), X[:7] + dtype_of(shift, dtype))
+    np.testing.assert_allclose(far, near, atol=tol)
+
+
+def dtype_of(value, dtype):
+    return np.dtype(dtype).type(value)
+
+
+def as_tensor(X):
+    return pytest.importorskip("torch").from_numpy(np.array(X))

@@ -21,7 +21,7 @@ from tacit.hints import Hint
 from tacit.hints._classes import ClassCodes
 from tacit.hints.combine import infer_classes
 from tacit.losses import Loss, get_loss
-from tacit.problem import Problem
+from tacit.problem import Problem, memory_estimate
 from tacit.result import Solution, Status
 from tacit.solvers import solve
 from tacit.solvers.progress import progress
@@ -71,10 +71,10 @@ class HintClassifier(ClassifierMixin, HintEstimator):
         Factor on the weight of rows whose label is known: how much they count against the others.
     fit_intercept : bool
         Add 1 to the kernel: an intercept, regularised like everything else.
-    solver : {"admm", "em", "sdp", "inductive"}
-        Discrete-continuous ADMM, or a baseline: hard EM; a rounded convex relaxation (for the
-        softmax loss and strict hints); or a fit of the labelled rows alone, after which the others
-        get the cheapest labels that the hints allow.
+    solver : {"admm", "consensus", "em", "sdp", "inductive"}
+        Discrete-continuous ADMM, its consensus form (linear kernel only), or a baseline: hard EM; a
+        rounded convex relaxation (for the softmax loss and strict hints); or a fit of the labelled
+        rows alone, after which the others get the cheapest labels that the hints allow.
     n_init : int or "auto"
         Starts, of which the best by objective is kept.
     max_iter : int
@@ -102,7 +102,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
     random_state : int, RandomState or None
         Seed of everything random. The order of the rows never matters.
     verbose : int
-        Above 0, show progress on the terminal's error stream.
+        Above 0, show progress on the terminal's error stream, with the memory that is needed.
     callback : callable, optional
         Called with each `Iteration`; returning True stops.
 
@@ -251,7 +251,9 @@ class HintClassifier(ClassifierMixin, HintEstimator):
             dtype=self.dtype,
             device=self.device,
         )
-        with progress(self._shown()) as shown:
+        shows = self._shown()
+        title = str(memory_estimate(problem)) if shows else ""
+        with progress(shows, title) as shown:
             self._take(
                 solve(
                     problem,

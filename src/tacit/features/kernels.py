@@ -177,13 +177,22 @@ def _inner(X: Any, Z: Any) -> Array:
 
 
 def _rbf(X: Any, Z: Any, gamma: float) -> Array:
-    """exp(-gamma |x - z|^2), in the memory of the inner products."""
+    """exp(-gamma |x - z|^2), in the memory of the inner products.
+
+    Differences do not see a shift of all rows, the sums of squares that they are made of do: dense
+    rows are taken from the mean of Z.
+    """
+    same = X is Z
+    if not (sp.issparse(X) or sp.issparse(Z)):
+        middle = Z.mean(0)
+        Z = Z - middle
+        X = Z if same else X - middle
     K = _inner(X, Z)
     own, other = gamma * square_norms(X), gamma * square_norms(Z)
     for rows, part in _parts(K):
         part *= 2.0 * gamma
         part -= own[rows, None] + other[None, :]  # this sum first, so that K is symmetric
-    if X is Z:  # exactly, not up to rounding
+    if same:  # exactly, not up to rounding
         K.reshape(-1)[:: len(K) + 1] = 0.0
     if is_torch(K):
         return K.clamp_(max=0.0).exp_()
@@ -211,14 +220,18 @@ def _gamma(gamma: float | str, X: Any, weights: FloatArray | None) -> float:
 def _variance(X: Any, weights: FloatArray) -> float:
     """Weighted variance of all entries, the same to the last bit in any order of the rows."""
     if is_torch(X):
-        w = X.new_tensor(weights).double()
+        w, X = X.new_tensor(weights).double(), X.double()
         total = float(w.sum()) * X.shape[1]
-        mean = float((w * X.double().sum(1)).sum()) / total
-        return float((w * X.double().square().sum(1)).sum()) / total - mean**2
+        mean = float((w * X.sum(1)).sum()) / total
+        return float((w * (X - mean).square().sum(1)).sum()) / total
     total = math.fsum(weights) * X.shape[1]
     mean = math.fsum(weights * np.ravel(X.sum(axis=1, dtype=np.float64))) / total
     if sp.issparse(X):
-        return math.fsum(weights * np.ravel(X.multiply(X).sum(axis=1))) / total - mean**2
+        apart = X.astype(np.float64, copy=True)
+        apart.sum_duplicates()
+        apart.data = (apart.data - mean) ** 2
+        missing = (X.shape[1] - np.diff(apart.indptr)) * mean**2
+        return math.fsum(weights * (np.ravel(apart.sum(axis=1)) + missing)) / total
     return math.fsum(weights * _spread(X, mean)) / total
 
 

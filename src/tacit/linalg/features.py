@@ -68,6 +68,23 @@ class LinearSpace(_Features):
     def features(self, rows: npt.NDArray[np.intp]) -> Array | None:  # noqa: D102
         return _dense(at(self._X, rows))
 
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return int(self._X.shape[1])
+
+    def part(self, rows: npt.NDArray[np.intp]) -> LinearSpace:
+        """Return the scores of some of the rows."""
+        return LinearSpace(at(self._X, rows))
+
+    def scores(self, W: Array) -> Array:
+        """Scores X W of given weights."""
+        return _plain(self._X @ W)
+
+    def gather(self, slopes: Array) -> Array:
+        """Return X' slopes."""
+        return _plain(self._X.T @ slopes)
+
 
 class WideSpace(_Features):
     """More features than rows: the N x N Gram matrix is the smaller one; weights are X' alpha."""

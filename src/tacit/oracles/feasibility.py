@@ -19,6 +19,7 @@ from tacit.hints.costs import Cost
 from tacit.hints.counts import CountPiece, SharePiece
 from tacit.hints.labels import Labels, Not, OneOf
 from tacit.hints.pairs import CannotLink, MustLink
+from tacit.oracles.assignment import AssignmentOracle
 from tacit.oracles.select import select_oracle, zero_cost
 
 __all__ = ["feasible_labels", "require_feasible"]
@@ -68,8 +69,11 @@ def _solve(program: LabelProgram) -> npt.NDArray[np.int32] | None:
         linear_lower=program.linear_lower,
         linear_upper=program.linear_upper,
     )
+    choice = select_oracle(bare).oracle
     try:
-        return select_oracle(bare).oracle(bare).solve(zero_cost(bare)).labels
+        # Shortest paths among costs that are all equal are the slowest: any costs will do.
+        cost = zero_cost(bare) if choice is not AssignmentOracle else _any_cost(bare)
+        return choice(bare).solve(cost).labels
     except InfeasibleHints:
         return None
 
@@ -80,6 +84,10 @@ def _hard(pairs: Pairs) -> Pairs:
     keep = forbids.any(axis=(1, 2))[pairs.table]
     tables = np.where(forbids, np.inf, 0.0)
     return Pairs(pairs.edges[keep], pairs.weight[keep], pairs.table[keep], tables)
+
+
+def _any_cost(program: LabelProgram) -> npt.NDArray[np.float64]:
+    return np.random.default_rng(0).random((program.n, program.n_classes))
 
 
 def explain(program: LabelProgram, hint: Hint, classes: ClassCodes) -> InfeasibleHints:

@@ -22,7 +22,7 @@ from tacit.hints.base import Hint
 from tacit.hints.combine import infer_classes
 from tacit.linalg import ScoreSpace, feature_space, kernel_space, low_rank
 from tacit.losses import Loss, get_loss
-from tacit.problem._rows import HintedRows, read_rows
+from tacit.problem._rows import HintedRows, by_rows, read_rows
 
 __all__ = ["Problem"]
 
@@ -207,9 +207,25 @@ class Problem(HintedRows):
             self.n,
         )
 
+    def envelope(self, V: Array, rho: float) -> Array:
+        """min_u w loss(c, u) + rho/2 |u - V|^2 for every row and label c, (N, C)."""
+        loss, step = self.loss_, self.weights_there / rho
+        return by_rows(lambda a: rho * loss.envelope(V[a], step[a]), V)
+
+    def prox(self, V: Array, rho: float, labels: Array) -> Array:
+        """argmin_u w loss(y, u) + rho/2 |u - V|^2 for every row, (N, P)."""
+        loss, step = self.loss_, self.weights_there / rho
+        return by_rows(lambda a: loss.prox(V[a], step[a], labels[a]), V)
+
+    def label_losses(self, scores: Array) -> Array:
+        """Weighted loss of every row for every label, (N, C)."""
+        loss, weight = self.loss_, self.weights_there[:, None]
+        return by_rows(lambda a: loss.table(scores[a]) * weight[a], scores)
+
     def data_loss(self, scores: Array, labels: Array) -> float:
         """Weighted loss of the scores for a labeling."""
-        losses = self.loss_.value(scores, as_like(labels, scores))
+        y = as_like(labels, scores)
+        losses = by_rows(lambda a: self.loss_.value(scores[a], y[a]), scores)
         if is_torch(losses):
             return float((self.weights_there * losses).double().sum())
         return float(np.dot(self.weights, losses))

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tacit.backends import as_like, is_torch, to_numpy
+from tacit.backends import Array, as_like, is_torch, to_numpy
 from tacit.features import Kernel
 from tacit.hints._classes import ClassCodes
 from tacit.hints._data import as_numbers
@@ -22,9 +22,11 @@ from tacit.hints._program import LabelProgram
 from tacit.hints.base import Hint
 from tacit.hints.combine import Hints
 
-__all__ = ["HintedRows", "read_rows", "require_finite"]
+__all__ = ["HintedRows", "by_rows", "read_rows", "require_finite"]
 
 FloatArray = npt.NDArray[np.float64]
+# Rows of a formula that are computed at a time: intermediate results then stay in the cache.
+ROWS = 8192
 
 
 class HintedRows(ABC):
@@ -123,6 +125,20 @@ class HintedRows(ABC):
     def violation(self, labels: npt.NDArray[np.integer]) -> int:
         """Return how many hard statements of the hints a labeling breaks."""
         return self.program.violation(labels)
+
+
+def by_rows(formula: Callable[[slice], Array], like: Array) -> Array:
+    """Compute a formula that treats every row on its own, a block of numpy's rows at a time."""
+    n = len(like)
+    if n <= ROWS or is_torch(like):
+        return formula(slice(0, n))
+    first = formula(slice(0, ROWS))
+    whole = np.empty((n, *first.shape[1:]), first.dtype)
+    whole[:ROWS] = first
+    for start in range(ROWS, n, ROWS):
+        rows = slice(start, min(start + ROWS, n))
+        whole[rows] = formula(rows)
+    return whole
 
 
 def require_finite(X: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -13,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from tacit.oracles import Choice, Oracle, require_feasible, select_oracle
 from tacit.oracles.linear_program import MixedIntegerOracle
-from tacit.problem import HintedRows
+from tacit.problem import HintedRows, Problem, require_memory
 from tacit.solvers._loop import Callback, Loop
 from tacit.solvers._order import canonical_order
 
@@ -27,6 +28,7 @@ __all__ = [
     "quiet_threads",
 ]
 
+log = logging.getLogger("tacit")
 P = TypeVar("P", bound=HintedRows)
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 Callbacks: TypeAlias = Callback | tuple[Callback, ...] | None
@@ -76,16 +78,20 @@ class Front(Generic[P]):
 def prepare(
     problem: P, random_state: RandomState, time_limit: float | None, callback: Callbacks
 ) -> Front[P]:
-    """Check that the hints can hold, choose the oracle, order the rows.
+    """Say what memory is needed, check the hints, choose the oracle, order the rows.
 
     Raises
     ------
+    NotEnoughMemory
+        Before anything large is allocated.
     InfeasibleHints
         With a smallest conflicting subset of the hints.
     """
     callbacks = _read_callbacks(callback)
     seed = _seed(random_state)
     loop = Loop(time_limit, callbacks)
+    if isinstance(problem, Problem):
+        log.info("%d rows: %s.", problem.n, require_memory(problem))
     known = require_feasible(problem.program, problem.known, problem.codes)
     choice = select_oracle(problem.program)
     square = problem.kernel == "precomputed"

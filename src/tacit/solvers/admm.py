@@ -13,11 +13,12 @@ from tacit.oracles import Oracle
 from tacit.problem import Problem
 from tacit.result import Status
 from tacit.solvers._balance import Balance
+from tacit.solvers._levels import Level, level_below, lift
 from tacit.solvers._loop import Loop
 from tacit.solvers.alternate import Outcome, alternate
-from tacit.solvers.kernel_admm import TIE_NOISE, Anneal, State
+from tacit.solvers.kernel_admm import TIE_NOISE, Anneal, Annealing, State
 from tacit.solvers.polish import unpolished
-from tacit.solvers.schedules import Schedule, quick, transition
+from tacit.solvers.schedules import Schedule, quick, settle, transition
 from tacit.solvers.starts import soft_labels, start_from
 
 __all__ = ["ADMM"]
@@ -56,11 +57,13 @@ MELT = Plan(ridge=1.0, first=1.5, growth=1.045)
 REHEAT, SPREAD, GROWTH_REHEAT = 3.0, 0.7, 1.06
 MAX_REHEATS, PATIENCE = 8, 3
 MAX_STARTS, AGREE, IMPROVED = 6, 2e-3, 1e-4
+# A sample of many rows has far more rows than weights, and starts there differ little.
+MAX_STARTS_PART = 3
 
 
 @dataclass(frozen=True)
 class ADMM:
-    """Kernel DC-ADMM with restarts chosen by objective.
+    """DC-ADMM with restarts chosen by objective.
 
     Parameters
     ----------
@@ -81,6 +84,10 @@ class ADMM:
         Whether to reach it.
     n_reheats : int or "auto"
         Reheats of a start, at most. By default none, or eight where counts are bounded.
+    updates : type of Annealing
+        The iteration: of the kernel form by default.
+    part : bool
+        Whether the rows are a sample of more.
     """
 
     problem: Problem
@@ -93,12 +100,18 @@ class ADMM:
     tol: float
     polish: bool = True
     n_reheats: int | str = "auto"
+    updates: type[Annealing] = Anneal
+    part: bool = False
 
     def solve(self) -> Outcome:
         """Run everything."""
         mask = self.problem.program.mask
         if mask.shape[1] == 1 or (mask.sum(axis=1) == 1).all():
             return self._finish(mask.argmax(axis=1).astype(np.int32), None, 0, ())
+        if self.polish:
+            below = level_below(self.problem, self.space, self.rng, self.part)
+            if below is not None:
+                return self._climb(below)
         ends: list[State] = []
         objectives: list[float] = []
         while not self._enough(ends):
@@ -109,8 +122,8 @@ class ADMM:
         best = self._refine(found, objectives)
         labels = _labels(best)
         if self.polish:
-            start = (best.F, best.dual)
-            outcome = self._finish(labels, start, len(objectives), tuple(objectives))
+            start, coef = (best.F, best.dual), best.coef if self.part else None
+            outcome = self._finish(labels, start, len(objectives), tuple(objectives), coef)
             if found.status is Status.MAX_ITER and outcome.status is Status.CONVERGED:
                 outcome = replace(outcome, status=found.status)
         else:
@@ -137,6 +150,21 @@ class ADMM:
         ends += [held, self._anneal(State(held.F, held.dual), again, "release", objectives)]
         return held.objective
 
+    def _climb(self, below: Level) -> Outcome:
+        """Learn from fewer rows, then descend with all of them."""
+        inner = replace(
+            self, problem=below.problem, space=below.space, oracle=below.oracle, part=True
+        )
+        found = inner.solve()
+        labels, start = lift(self.problem, self.space, self.oracle, found)
+        reached, coef = list(found.run_objectives), found.polished.coef
+        if not self.loop.ended:
+            schedule = settle(self.problem.unit_weight)
+            end = self._anneal(State(*start, labels, coef), schedule, "refine", reached)
+            labels, start, coef = _labels(end), (end.F, end.dual), end.coef
+        outcome = self._finish(labels, start, len(reached), tuple(reached), coef)
+        return replace(outcome, collapse=found.collapse)
+
     @property
     def _coarse(self) -> ScoreSpace:
         return self.space.coarse
@@ -157,7 +185,7 @@ class ADMM:
             return True
         first, *others = sorted(ends, key=lambda s: s.objective)
         agree = bool(others) and others[0].objective - first.objective <= AGREE * first.fit
-        return agree or len(ends) >= MAX_STARTS
+        return agree or len(ends) >= (MAX_STARTS_PART if self.part else MAX_STARTS)
 
     def _start(self, number: int, objectives: list[float]) -> State:
         """One soft start, annealed, and reheated as long as that helps."""
@@ -202,7 +230,7 @@ class ADMM:
         shape = (self.problem.n, self.problem.program.n_classes)
         size = TIE_NOISE[self.problem.dtype] * self.problem.unit_weight
         noise = as_like(size * self.rng.standard_normal(shape), space.like)
-        anneal = Anneal(self.problem, space, self.oracle, schedule, noise, self._transition)
+        anneal = self.updates(self.problem, space, self.oracle, schedule, noise, self._transition)
         run = len(objectives)
         end, status = self.loop.run(
             state, anneal.step, anneal.done, run=run, phase=phase, max_iter=self.max_iter
@@ -231,6 +259,7 @@ class ADMM:
         start: tuple[Array, Array] | None,
         run: int,
         objectives: tuple[float, ...],
+        coef: Array | None = None,
     ) -> Outcome:
         """Polish, and take label steps at the polished scores as long as they lower J."""
         return alternate(
@@ -240,6 +269,7 @@ class ADMM:
             self.loop,
             labels,
             start=start,
+            coef=coef,
             run=run,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -252,4 +282,6 @@ def _lowest(ends: list[State]) -> State:
 
 
 def _labels(state: State) -> npt.NDArray[np.int32]:
+    """Labels of a state on the host."""
+    assert state.labels is not None
     return np.asarray(to_numpy(state.labels), np.int32)

@@ -13,9 +13,10 @@ from tacit.oracles import Oracle
 from tacit.problem import Problem
 from tacit.result import Status
 from tacit.solvers._loop import Loop
+from tacit.solvers._narrow import narrow_polish
 from tacit.solvers.polish import Polished, polish
 
-__all__ = ["Outcome", "alternate", "in_original_order"]
+__all__ = ["Labels", "Outcome", "alternate", "in_original_order"]
 
 Labels = npt.NDArray[np.int32]
 
@@ -45,20 +46,39 @@ def alternate(
     tol: float,
     max_iter: int,
     start: tuple[Array, Array] | None = None,
+    coef: Array | None = None,
     run_objectives: tuple[float, ...] = (),
 ) -> Outcome:
     """Fit the classifier, then the labels, as long as that lowers J by more than `tol`.
+
+    `start` holds scores and multiplier. With weights `coef` as well, the classifier is fitted in
+    the weights (`narrow_polish`).
 
     Notes
     -----
     Equation: (1) in 000, coordinate descent of section 1.1
     """
-    rows = np.arange(len(labels))
+    rows, rho = np.arange(len(labels)), None
     for sweep in range(MAX_SWEEPS):
-        end, status = polish(
-            problem, space, labels, loop, run=run, tol=tol, max_iter=max_iter, start=start
-        )
-        table = to_numpy(problem.loss_.table(end.F)) * problem.weights[:, None]
+        if coef is None:
+            end, status = polish(
+                problem, space, labels, loop, run=run, tol=tol, max_iter=max_iter, start=start
+            )
+        else:
+            assert start is not None
+            end, status = narrow_polish(
+                problem,
+                space,
+                labels,
+                loop,
+                run=run,
+                tol=tol,
+                max_iter=max_iter,
+                start=(coef, *start),
+                rho=rho,
+            )
+            coef, rho = end.coef, end.rho
+        table = to_numpy(problem.label_losses(end.F))
         here = float(table[rows, labels].sum()) + problem.program.value(labels)
         better = oracle.solve(table)
         last = loop.ended or sweep == MAX_SWEEPS - 1  # `end` belongs to these labels

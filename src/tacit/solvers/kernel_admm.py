@@ -14,6 +14,7 @@ rho        ()       penalty                                     rho
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +28,7 @@ from tacit.solvers._descent import descend
 from tacit.solvers._loop import Measured
 from tacit.solvers.schedules import Schedule
 
-__all__ = ["Anneal", "State", "label_costs"]
+__all__ = ["Anneal", "Annealing", "State", "label_costs", "rms"]
 
 # Ties are broken by noise far below any difference that means something, far above rounding.
 TIE_NOISE = {"float64": 1e-8, "float32": 1e-6}
@@ -72,12 +73,12 @@ def label_costs(problem: Problem, V: Array, rho: float) -> Array:
     -----
     Equation: (13) in 004, corrected: V = K alpha + dual / rho
     """
-    return rho * problem.loss_.envelope(V, problem.weights_there / rho)
+    return problem.envelope(V, rho)
 
 
 @dataclass(frozen=True)
-class Anneal:
-    """The three updates of DC-ADMM, with a penalty schedule.
+class Annealing(ABC):
+    """Updates with a penalty schedule, and when they have settled.
 
     Parameters
     ----------
@@ -91,11 +92,8 @@ class Anneal:
         Penalty.
     noise : array of shape (N, C)
         Breaks ties; the same throughout a run.
-
-    Notes
-    -----
-    Equation: (9), (10), (11) in 004
-    Equation: (15) in 000, corrected: sign of the multiplier
+    transition : float
+        Penalty at which the widest mode becomes active.
     """
 
     problem: Problem
@@ -105,24 +103,9 @@ class Anneal:
     noise: Array
     transition: float
 
+    @abstractmethod
     def step(self, state: State) -> tuple[State, Measured]:
-        """Update labels and beta, then alpha, then the multiplier."""
-        problem, rho = self.problem, self.schedule.rho(state.iteration)
-        V = state.F + state.dual / rho
-        table = label_costs(problem, V, rho) + self.noise
-        labels, hint_cost = descend(self.oracle, table, state.labels)
-        beta = problem.loss_.prox(V, problem.weights_there / rho, labels)
-        F, coef = self.space.project(beta - state.dual / rho, rho, problem.nu_)
-        dual = state.dual + rho * (F - beta)
-        changes = len(labels) if state.labels is None else int((labels != state.labels).sum())
-        objective = (
-            problem.data_loss(F, labels) + problem.nu_ * self.space.regularizer(coef, F) + hint_cost
-        )
-        unchanged = state.unchanged + 1 if changes == 0 else 0
-        new = State(
-            F, dual, labels, coef, state.iteration + 1, unchanged, objective, hint_cost, rho
-        )
-        return new, Measured(objective, _rms(F - beta), rho * _rms(F - state.F), rho, changes)
+        """One iteration."""
 
     def done(self, state: State, measured: Measured) -> bool:
         """Labels settled, residuals small, penalty past the transition; or penalty at its end."""
@@ -136,5 +119,37 @@ class Anneal:
         return small or state.unchanged >= FROZEN
 
 
-def _rms(x: Array) -> float:
+@dataclass(frozen=True)
+class Anneal(Annealing):
+    """The three updates of DC-ADMM in the scores.
+
+    Notes
+    -----
+    Equation: (9), (10), (11) in 004
+    Equation: (15) in 000, corrected: sign of the multiplier
+    """
+
+    def step(self, state: State) -> tuple[State, Measured]:
+        """Update labels and beta, then alpha, then the multiplier."""
+        problem, rho = self.problem, self.schedule.rho(state.iteration)
+        V = state.F + state.dual / rho
+        table = label_costs(problem, V, rho)
+        table += self.noise
+        labels, hint_cost = descend(self.oracle, table, state.labels)
+        beta = problem.prox(V, rho, labels)
+        F, coef = self.space.project(beta - state.dual / rho, rho, problem.nu_)
+        dual = state.dual + rho * (F - beta)
+        changes = len(labels) if state.labels is None else int((labels != state.labels).sum())
+        objective = (
+            problem.data_loss(F, labels) + problem.nu_ * self.space.regularizer(coef, F) + hint_cost
+        )
+        unchanged = state.unchanged + 1 if changes == 0 else 0
+        new = State(
+            F, dual, labels, coef, state.iteration + 1, unchanged, objective, hint_cost, rho
+        )
+        return new, Measured(objective, rms(F - beta), rho * rms(F - state.F), rho, changes)
+
+
+def rms(x: Array) -> float:
+    """Root mean square of the entries."""
     return norm(x) / float(np.sqrt(max(np.prod(x.shape), 1)))

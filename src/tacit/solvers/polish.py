@@ -76,7 +76,7 @@ class FixedLabels:
         """Prox, projection, multiplier; now and then the gap and a new rho."""
         problem, rho = self.problem, s.rho
         V = s.F + s.dual / rho
-        beta = problem.loss_.prox(V, problem.weights_there / rho, self.there)
+        beta = problem.prox(V, rho, self.there)
         mixed = RELAX * beta + (1.0 - RELAX) * s.F
         F, coef = self.space.project(mixed - s.dual / rho, rho, problem.nu_)
         dual = s.dual + rho * (F - mixed)

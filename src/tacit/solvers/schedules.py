@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Schedule", "quick", "transition"]
+__all__ = ["Schedule", "quick", "settle", "transition"]
 
 
 def transition(nu: float, top: float) -> float:
@@ -40,4 +40,13 @@ def quick(unit: float) -> Schedule:
     and were no better on digits (test error over seeds and 1 to 8 negative labels).
     """
     values = (*np.geomspace(1.0, 2.0, 8), 5.0, 5.0, 5.0)
+    return Schedule(unit, values=tuple(float(unit * v) for v in values))
+
+
+def settle(unit: float) -> Schedule:
+    """Few iterations after the rows have become ten times as many: 0.3 to 10.
+
+    `unit` is the weight of a row.
+    """
+    values = np.geomspace(0.3, 10.0, 12)
     return Schedule(unit, values=tuple(float(unit * v) for v in values))

@@ -20,6 +20,7 @@ from tacit.solvers._front import (
 )
 from tacit.solvers.admm import ADMM
 from tacit.solvers.alternate import Outcome, in_original_order
+from tacit.solvers.consensus_admm import ConsensusADMM
 from tacit.solvers.hard_em import HardEM
 from tacit.solvers.inductive import Inductive
 from tacit.solvers.kernel_kmeans import cluster
@@ -27,11 +28,18 @@ from tacit.solvers.sdp import SDP
 
 __all__ = ["SOLVERS", "solve"]
 
-JointSolver: TypeAlias = type[ADMM] | type[HardEM] | type[SDP]
+JointSolver: TypeAlias = type[ADMM] | type[ConsensusADMM] | type[HardEM] | type[SDP]
 # What looks for labels and classifier together; and what only fits the labelled rows.
-JOINT: dict[str, JointSolver] = {"admm": ADMM, "em": HardEM, "sdp": SDP}
+JOINT: dict[str, JointSolver] = {
+    "admm": ADMM,
+    "consensus": ConsensusADMM,
+    "em": HardEM,
+    "sdp": SDP,
+}
 SOLVERS: dict[str, JointSolver | type[Inductive]] = {**JOINT, "inductive": Inductive}
 
+# Those that can do without a polish.
+POLISHING = (ADMM, ConsensusADMM)
 CLUSTER_SOLVERS = ("kmeans",)
 
 
@@ -86,10 +94,11 @@ def solve(
     ----------
     problem : Problem or ClusterProblem
         Data, model and hints.
-    solver : {"admm", "em", "sdp", "inductive"}, or "kmeans" for a ClusterProblem
-        Discrete-continuous ADMM by default, or one of three baselines: hard EM; a convex
-        relaxation, rounded, for the softmax loss and strict hints; a fit of the labelled rows
-        alone, after which the others get the cheapest labels allowed. k-means for clusters.
+    solver : {"admm", "consensus", "em", "sdp", "inductive"}, or "kmeans" for a ClusterProblem
+        Discrete-continuous ADMM by default, or its consensus form for linear models, or one of
+        three baselines: hard EM; a convex relaxation, rounded, for the softmax loss and strict
+        hints; a fit of the labelled rows alone, after which the others get the cheapest labels
+        allowed. k-means for clusters.
     n_init : int or "auto"
         Starts, or roundings of the relaxation; the best by objective is kept.
     max_iter : int
@@ -99,9 +108,9 @@ def solve(
         fall of the objective at which a run ends.
     polish : bool
         Fit the classifier to the labels found until its duality gap is within `tol`. False takes
-        what the last iteration left, for "admm": faster, with the gap it has.
+        what the last iteration left, for "admm" and "consensus": faster, with the gap it has.
     n_reheats : int or "auto"
-        For "admm": how often, at most, the best answer of a start is molten again in search of a
+        For those two: how often, at most, the best answer of a start is molten again in search of a
         better one. By default up to eight times where hints bound counts, else never; 0 is fast.
     random_state : int, Generator, RandomState or None
         Seed of everything random.
@@ -150,7 +159,8 @@ def solve(
         else:
             space = ordered.space(features, rng)
             given = (ordered, space, front.oracle, loop, rng, n_init, max_iter, tol)
-            run = ADMM(*given, polish, n_reheats) if solver == "admm" else JOINT[solver](*given)
+            chosen, more = JOINT[solver], (polish, n_reheats)
+            run = chosen(*given, *more) if issubclass(chosen, POLISHING) else chosen(*given)
             outcome = run.solve()
     outcome = in_original_order(outcome, front.back, features.explicit)
     if not features.explicit and problem.kernel != "precomputed":
