@@ -391,7 +391,7 @@ def test_damaged_archives(moons, folder, name):
         ("tacit_hints: 1\nhints: [{kind: label, rows: [1], classes: [1]}]", "mean 'labels'?"),
         ("tacit_hints: 1\nhints: [{kind: labels, rows: [80], classes: [1]}]", "80"),
         ("tacit_hints: 1\nhints: [{kind: labels, rows: [1], classes: [one]}]", "'one'"),
-        ("tacit_hints: 1\nhints: [{kind: not, rows: [1], classes: [no]}]", "quote them"),
+        ("tacit_hints: 1\nhints: [{kind: not, rows: [1], classes: [true]}]", "quote them"),
     ],
 )
 def test_hints_files_that_cannot_be_used(moons, folder, text, words):

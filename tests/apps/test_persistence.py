@@ -157,7 +157,7 @@ def test_what_was_set_since_the_fit_is_saved_and_changes_nothing(path):
 def test_models_of_tensors(path):
     rows = torch.from_numpy(X)
     for params in MAP_PARAMS.values():
-        clf = fit(rows, **params)
+        clf = fit(rows, max_iter=300, **params)
         back = round_trip(clf, path)
         for new in (X_NEW, torch.from_numpy(X_NEW)):
             np.testing.assert_allclose(

@@ -192,3 +192,12 @@ def test_estimates_grow_with_what_they_count():
     sizes = [memory_estimate(p).total for p in (exact, half, low)]
     assert all(a > b for a, b in itertools.pairwise(sizes))
     assert memory_estimate(exact).kernel >= 4000**2 * 8
+
+
+@pytest.mark.parametrize(
+    ("approximation", "count"), [("lowrank", 1500), ("nystroem", 500), ("fourier", 500)]
+)
+def test_memory_of_as_many_components_as_there_are_by_default(approximation, count):
+    X = np.random.default_rng(0).standard_normal((4000, 5))
+    by_default = Problem(X, classes=[0, 1], approximation=approximation)
+    assert memory_estimate(by_default) == memory_estimate(replace(by_default, n_components=count))

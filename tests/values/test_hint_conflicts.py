@@ -130,7 +130,39 @@ GROUPS = [[0], [1], [2], [4, 5, 6, 7, 8, 9]]
         ),
         (
             Count([GROUPS[3]], None, 1),
-            "group 0 may have at most 1 of every class but has 6 rows.",
+            "group 0 may have at most 1 of every class, which for 3 classes adds up to 3, "
+            "but has 6 rows.",
+        ),
+        (
+            Share(0.35),
+            "the set of all rows needs at least a share of 0.35 of every class, which for 3 "
+            "classes adds up to 1.05 of the rows.",
+        ),
+        (
+            Share(None, {"cat": 0.2, "dog": 0.3, "eel": 0.4}),
+            "the set of all rows may have at most a share of 0.2 of class 'cat' and may have at "
+            "most a share of 0.3 of class 'dog' and may have at most a share of 0.4 of class "
+            "'eel', which adds up to 0.9 of the rows.",
+        ),
+        (
+            Share(0.3, rows=[0, 1, 2, 3]),
+            "the set of 4 rows needs at least a share of 0.3 of every class, which for 3 classes "
+            "adds up to 6 (counts are whole numbers), but has 4 rows.",
+        ),
+        (
+            Count([GROUPS[3]], 1.5, 1.5),
+            "group 0 may have at most 1.5 of every class, which for 3 classes adds up to 3 "
+            "(counts are whole numbers), but has 6 rows.",
+        ),
+        (
+            Count([[0, 1, 2]], 0.5) + Count([[0, 1, 2]], {"cat": 2}),
+            "group 0 needs at least 0.5 of every class and needs at least 2 of class 'cat', which "
+            "for 3 classes adds up to 4 (counts are whole numbers), but has 3 rows.",
+        ),
+        (
+            Count([GROUPS[3][:4]], {"dog": 1.5}, {"dog": 1.5}),
+            "group 0 has at least 1.5 of class 'dog' but group 0 has at most 1.5 of class 'dog'; "
+            "counts are whole numbers, and none lies between 1.5 and 1.5.",
         ),
         (
             Count([GROUPS[3]], None, {"cat": -1}),
@@ -152,11 +184,13 @@ GROUPS = [[0], [1], [2], [4, 5, 6, 7, 8, 9]]
         ),
         (
             Share({"dog": 0.3}, {"dog": 0.35}, rows=[0, 1, 2, 3]),
-            "at least 0.3 of 4 rows have class 'dog' but at most 0.35 of 4 rows have class 'dog'.",
+            "at least 0.3 of 4 rows have class 'dog' but at most 0.35 of 4 rows have class 'dog'; "
+            "counts are whole numbers, and none lies between 1.2 and 1.4.",
         ),
         (
             Count([GROUPS[3]], {"dog": 2.5}, {"dog": 2.7}),
-            "group 0 has at least 2.5 of class 'dog' but group 0 has at most 2.7 of class 'dog'.",
+            "group 0 has at least 2.5 of class 'dog' but group 0 has at most 2.7 of class 'dog'; "
+            "counts are whole numbers, and none lies between 2.5 and 2.7.",
         ),
     ],
 )

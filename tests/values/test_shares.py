@@ -39,9 +39,18 @@ def test_one_label_of_two_classes():
 def test_two_classes_of_ten_labels(level):
     """3 of 10: Beta(5, 9)."""
     y = [1] * 3 + [0] * 7 + [-1] * 990
-    lower, upper = bounds(Share.from_labels(y, level))
+    lower, upper = bounds(Share.from_labels(y, level, unlabeled=-1))
     assert binomial_tail(5, 13, lower[1]) == pytest.approx((1 - level) / 2)
     assert binomial_tail(5, 13, upper[1]) == pytest.approx((1 + level) / 2)
+
+
+def test_minus_one_beside_two_classes():
+    """-1 is unknown unless something else is said; where it may be a class, a warning tells."""
+    y = [1] * 3 + [0] * 7 + [-1] * 990
+    with pytest.warns(UserWarning, match="-1 is read as unknown") as told:
+        share = Share.from_labels(y)
+    assert share == Share.from_labels(y, unlabeled=-1)
+    assert {one.filename for one in told} == {__file__}
 
 
 def test_three_classes():

@@ -70,8 +70,16 @@ def _sentence(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f"{error.filename}: "
         return f"{where}{error.strerror}."
-    return " ".join(str(error).split()) or type(error).__name__
+    return _spelled(str(error)) or type(error).__name__
+
+
+def _spelled(text: str) -> str:
+    """One line; what the library calls a parameter is an option here."""
+    line = " ".join(text.split())
+    for python in ("the estimator classes=[...]", "classes=[...]"):
+        line = line.replace(python, "--classes A,B")
+    return line
 
 
 def _show_warning(message: Warning | str, *args: Any, **kwargs: Any) -> None:
-    say(f"Note: {' '.join(str(message).split())}")
+    say(f"Note: {_spelled(str(message))}")

@@ -17,15 +17,13 @@ from tacit.cli.names import one_of, read_gamma, read_names
 from tacit.cli.output import console, name_of, number, print_json, table, writable, write_csv
 from tacit.cli.tables import Table, read_table, split_names
 from tacit.estimators import HintClassifier
-from tacit.features import KERNELS
+from tacit.features import APPROXIMATIONS, KERNELS
 from tacit.losses import LOSSES
 from tacit.persistence import save, whole_file
 from tacit.problem import Problem
 from tacit.solvers import SOLVERS
 
 __all__ = ["fit"]
-
-APPROXIMATIONS = ("nystroem", "fourier")
 
 
 @command
@@ -77,7 +75,7 @@ def fit(
     ] = None,
     n_components: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Landmarks or features of an approximation."),
+        typer.Option(metavar="N", help="Landmarks or features of an approximation, at most."),
     ] = None,
     solver: Annotated[
         str,

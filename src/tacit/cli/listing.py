@@ -12,8 +12,9 @@ import typer
 from tacit.cli.failures import ExitCode, command
 from tacit.cli.names import one_of
 from tacit.cli.output import console, print_json, table
-from tacit.features import KERNELS, FourierMap, NystroemMap
+from tacit.features import APPROXIMATIONS, KERNELS, FourierMap, NystroemMap
 from tacit.hints import KINDS
+from tacit.linalg import LowRankSpace
 from tacit.losses import LOSSES
 from tacit.oracles import ORACLES, PREFERENCE
 from tacit.solvers import SOLVERS
@@ -91,8 +92,8 @@ def _kernels() -> Rows:
 
 
 def _approximations() -> Rows:
-    maps = {"nystroem": NystroemMap, "fourier": FourierMap}
-    return [{"approximation": k, "what it is": _summary(cls)} for k, cls in maps.items()]
+    made = {"lowrank": LowRankSpace, "nystroem": NystroemMap, "fourier": FourierMap}
+    return [{"approximation": k, "what it is": _summary(made[k])} for k in APPROXIMATIONS]
 
 
 def _solvers() -> Rows:

@@ -31,8 +31,8 @@ def read_names(
     odd = next((v for v in named if isinstance(v, bool)), None)
     if odd is not None:
         raise ValueError(
-            f"the hints name the class {odd}, but {where} holds text; YAML reads yes, no, on, off, "
-            "true and false as truth values: quote them in the hints file."
+            f"the hints name the class {odd}, but {where} holds text; true and false are truth "
+            "values: quote them in the hints file."
         )
     given = [t for t in texts if t is not None]
     word = next((t for t in given if not _whole(t)), None)

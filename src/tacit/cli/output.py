@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tacit.persistence import replaceable
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -62,13 +64,16 @@ def writable(path: Path | None) -> None:
     """Complain before any work is done if a file cannot be written."""
     if path is None:
         return
-    folder = path.absolute().parent
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; give the name of a file.")
+    target = replaceable(path)
+    if target is None:  # a pipe, say
+        if not os.access(path, os.W_OK):
+            raise PermissionError(f"{path} cannot be written to.")
+        return
+    folder = path.parent if target.parent == path.absolute().parent else target.parent
     if not folder.is_dir():
-        raise FileNotFoundError(f"the folder {path.parent} does not exist; make it first.")
+        raise FileNotFoundError(f"the folder {folder} does not exist; make it first.")
     if not os.access(folder, os.W_OK):
-        raise PermissionError(f"the folder {path.parent} cannot be written to.")
+        raise PermissionError(f"the folder {folder} cannot be written to.")
 
 
 def write_csv(file: Any, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -69,6 +69,12 @@ class HintEstimator(BaseEstimator):
         """Return how many columns of coefficients the classes need."""
         return len(self.classes_)
 
+    def _shown(self) -> bool:
+        """Return whether progress is shown."""
+        if not isinstance(self.verbose, int | np.integer | np.bool_):
+            raise ValueError(f"verbose={self.verbose!r}; expected a whole number.")
+        return bool(self.verbose > 0)
+
     def _callbacks(self, shown: tuple[Any, ...]) -> tuple[Any, ...]:
         return (*shown, *(() if self.callback is None else (self.callback,)))
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.backends import place
 from tacit.estimators._base import HintEstimator, name_array, warn_of_empty_classes
-from tacit.estimators._labels import Known, gather
+from tacit.estimators._labels import Known, gather, too_few
 from tacit.features import score
 from tacit.hints import Hint
 from tacit.hints._classes import ClassCodes
@@ -251,9 +251,9 @@ class HintClassifier(ClassifierMixin, HintEstimator):
             dtype=self.dtype,
             device=self.device,
         )
-        warn_of_empty_classes(problem)
-        title = str(memory_estimate(problem)) if self.verbose > 0 else ""
-        with progress(self.verbose > 0, title) as shown:
+        shows = self._shown()
+        title = str(memory_estimate(problem)) if shows else ""
+        with progress(shows, title) as shown:
             self._take(
                 solve(
                     problem,
@@ -271,17 +271,14 @@ class HintClassifier(ClassifierMixin, HintEstimator):
         self.loss_ = problem.loss_
         if self.solution_.status is Status.MAX_ITER:
             warnings.warn(self.solution_.status.value, ConvergenceWarning, stacklevel=2)
+        warn_of_empty_classes(problem)  # not before the hints are known to be satisfiable
         return self
 
     def _codes(self, known: Known) -> ClassCodes:
         """Set `classes_` from what y and the hints say."""
         codes = infer_classes(self.classes, known.found, known.hints)
         if len(codes) < 2:
-            only = f"only one class, {codes[0]!r}" if len(codes) else "no class"
-            raise ValueError(
-                f"y and the hints name {only}; a classifier needs at least two. "
-                "Give classes=[...] if there are more."
-            )
+            raise ValueError(too_few(self.classes, codes, (*known.found, *known.hints.names())))
         self.classes_ = name_array(codes.names, known.dtype)
         return codes
 

@@ -185,7 +185,7 @@ class HintKMeans(
             classes=codes.names,
             sample_weight=sample_weight,
         )
-        with progress(self.verbose > 0) as shown:
+        with progress(self._shown()) as shown:
             solution = cluster(
                 problem,
                 init=self.init,

@@ -3,6 +3,7 @@
 from tacit.features.distances import paired_distances, square_distances, square_norms
 from tacit.features.kernels import KERNELS, Kernel
 from tacit.features.maps import (
+    APPROXIMATIONS,
     FeatureMap,
     FourierMap,
     KernelMap,
@@ -13,6 +14,7 @@ from tacit.features.maps import (
 )
 
 __all__ = [
+    "APPROXIMATIONS",
     "KERNELS",
     "FeatureMap",
     "FourierMap",

@@ -19,6 +19,7 @@ __all__ = ["KERNELS", "Kernel"]
 FloatArray = npt.NDArray[np.float64]
 BLOCK = 64  # rows whose own kernel matrix is formed for its diagonal
 KERNELS = ("linear", "rbf", "poly", "precomputed")
+SCALED = ("rbf", "poly")  # those with a gamma
 # Rows of a kernel matrix that are looked at together, so that checks take no memory to speak of.
 CHUNK = 512
 
@@ -65,7 +66,13 @@ class Kernel:
         The variance in "scale" counts rows by their weights: a row of weight 2 is two rows.
         """
         _check_name(name)  # before gamma, which may take time
-        return cls(name, _gamma(gamma, X, weights), degree, coef0, shift)
+        if not _is_whole(degree) or degree < 0:
+            raise ValueError(f"degree={degree!r}; expected a whole number, 0 or more.")
+        if not isinstance(coef0, int | float | np.number) or not math.isfinite(coef0):
+            raise ValueError(f"coef0={coef0!r}; expected a number.")
+        if isinstance(gamma, str) and gamma in {"scale", "auto"} and name not in SCALED:
+            gamma = 1.0  # of no use to the others, and data may be too large for it
+        return cls(name, _gamma(gamma, X, weights), int(degree), float(coef0), shift)
 
     @property
     def linear(self) -> bool:
@@ -191,6 +198,10 @@ def _rbf(X: Any, Z: Any, gamma: float) -> Array:
         return K.clamp_(max=0.0).exp_()
     np.minimum(K, 0.0, out=K)
     return np.exp(K, out=K)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def _gamma(gamma: float | str, X: Any, weights: FloatArray | None) -> float:

@@ -18,6 +18,7 @@ from tacit.backends import Array, array_namespace, as_like, eigh, is_torch, to_n
 from tacit.features.kernels import Kernel
 
 __all__ = [
+    "APPROXIMATIONS",
     "FeatureMap",
     "FourierMap",
     "KernelMap",
@@ -27,6 +28,7 @@ __all__ = [
     "score",
 ]
 
+APPROXIMATIONS = ("lowrank", "nystroem", "fourier")
 # Kernel values between new rows and the basis that are held at a time.
 BLOCK = 20_000_000
 
@@ -181,10 +183,9 @@ def make_map(
         return LinearMap(kernel.shift)
     if approximation in {None, "lowrank"}:
         return KernelMap(kernel, None if kernel.name == "precomputed" else X)
-    if approximation not in {"nystroem", "fourier"}:
-        raise ValueError(
-            f"approximation={approximation!r}; expected None, 'lowrank', 'nystroem' or 'fourier'."
-        )
+    if approximation not in APPROXIMATIONS:
+        known = ", ".join(repr(name) for name in APPROXIMATIONS)
+        raise ValueError(f"approximation={approximation!r}; expected None, {known}.")
     if kernel.name == "precomputed":
         raise ValueError(
             "a precomputed kernel has no rows to approximate; use approximation=None or 'lowrank'."

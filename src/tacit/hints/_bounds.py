@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.hints._classes import ClassCodes, nth_class, plain
+from tacit.hints._classes import ClassCodes, check_name, nth_class, plain
 from tacit.hints._data import (
+    as_numbers,
     name_from_data,
     name_to_data,
-    numbers_from_data,
     numbers_to_data,
 )
 from tacit.hints._rows import frozen
@@ -75,6 +75,8 @@ class Bound:
         self.named: dict[Any, FloatArray] | None = None
         self.table: FloatArray | None = None
         if isinstance(spec, dict):
+            for name in spec:
+                check_name(name)
             self.named = {plain(name): self._per_group(v, name) for name, v in spec.items()}
         elif spec is not None:
             self.table = frozen(self._read(spec))
@@ -93,7 +95,7 @@ class Bound:
         return array
 
     def _per_group(self, value: Any, name: Any) -> FloatArray:
-        array = self._numbers(value)
+        array = self._numbers(value, f"[{name!r}]")
         if array.shape not in {(), (self.n_groups,)}:
             raise ValueError(
                 f"{self.who}[{name!r}] has shape {array.shape}; expected one number or one for "
@@ -101,8 +103,8 @@ class Bound:
             )
         return frozen(np.broadcast_to(array, (self.n_groups,)))
 
-    def _numbers(self, value: Any) -> FloatArray:
-        array = np.array(self._without_none(value), np.float64)
+    def _numbers(self, value: Any, of: str = "") -> FloatArray:
+        array = as_numbers(self._without_none(value), self.who + of)
         if np.isnan(array).any():
             raise ValueError(f"{self.who} contains NaN; leave a bound out with None.")
         if (array == -self.missing).any():
@@ -175,7 +177,14 @@ class Bound:
     def from_data(data: Any) -> Any:
         """Return the spec that `to_data` wrote; plain mappings by class name are read too."""
         if isinstance(data, dict) and set(data) == {"by_class"}:
-            return {name_from_data(k): numbers_from_data(v) for k, v in data["by_class"]}
-        if isinstance(data, dict) or data is None:
-            return data
+            pairs = data["by_class"]
+            if not isinstance(pairs, list) or any(
+                not isinstance(pair, list) or len(pair) != 2 for pair in pairs
+            ):
+                raise ValueError("'by_class' must be a list of pairs [class, bound].")
+            names = [name_from_data(name) for name, _ in pairs]
+            for name in names:
+                if names.count(name) > 1:
+                    raise ValueError(f"'by_class' names {name!r} twice.")
+            return dict(zip(names, (bound for _, bound in pairs), strict=True))
         return data  # lists may hold None; `Bound` reads them

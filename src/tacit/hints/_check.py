@@ -66,6 +66,13 @@ def check(hint: Hint, n: int, classes: Any = None) -> Check:
     # The only call upwards in the layers: the question belongs to hints, the answer to oracles.
     from tacit.oracles import feasible_labels
 
+    if not isinstance(hint, Hint):
+        raise TypeError(
+            f"check: expected hints, got {type(hint).__name__}; join several with +, or by "
+            "Hints([...])."
+        )
+    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0:
+        raise ValueError(f"check: n={n!r}; expected the number of rows.")
     codes = infer_classes(classes, (), hint)
     if len(codes) == 0:
         raise ValueError("the classes are not known: no hint names any; give classes=[...].")

@@ -9,7 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ClassCodes", "as_names", "is_missing", "is_name", "nth_class", "plain", "sort_names"]
+__all__ = [
+    "ClassCodes",
+    "as_names",
+    "check_kinds",
+    "check_name",
+    "class_list",
+    "is_missing",
+    "is_name",
+    "nth_class",
+    "plain",
+    "sort_names",
+]
 
 
 def plain(name: Any) -> Any:
@@ -36,21 +47,23 @@ def is_name(value: Any) -> bool:
     return not isinstance(value, list | range) and not hasattr(value, "__array__")
 
 
-def as_names(values: Any) -> npt.NDArray[Any]:
+def as_names(values: Any, gaps: bool = False) -> npt.NDArray[Any]:
     """Store class names as a 1-D array without changing their types.
 
     A list that mixes types becomes an object array; numpy's own conversion would turn
-    ``['a', 1]`` into strings.
+    ``['a', 1]`` into strings. None, NaN, NA and "" name no class; `gaps` lets them stand.
     """
     if is_name(values):
         values = [values]
     if isinstance(values, np.ndarray) and values.dtype != object:
-        if values.dtype.kind == "f" and np.isnan(values).any():
-            raise ValueError("nan is not a class name; leave out rows whose class is unknown.")
+        empty = values[_no_names(values)]
+        if len(empty) and not gaps:
+            check_name(empty[0])
         return values
     items = [plain(v) for v in (values.tolist() if hasattr(values, "tolist") else values)]
     for item in items:
-        _check_name(item)
+        if not (gaps and names_nothing(item)):
+            check_name(item)
     kinds = {type(v) for v in items}
     if kinds == {int} or kinds == {str} or kinds == {bool}:
         return np.array(items)
@@ -59,16 +72,54 @@ def as_names(values: Any) -> npt.NDArray[Any]:
     return array
 
 
-def _check_name(name: Any) -> None:
-    if not isinstance(name, Hashable):
-        raise TypeError(f"a class name must be hashable (a string, number or tuple), got {name!r}.")
-    if isinstance(name, float) and name != name:
-        raise ValueError("nan is not a class name; leave out rows whose class is unknown.")
+def names_nothing(value: Any) -> bool:
+    """Whether this says that there is no name: a missing value or empty text."""
+    return is_missing(value) or (isinstance(value, str) and value == "")
+
+
+def _no_names(names: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    if names.dtype.kind == "f":
+        return np.isnan(names)
+    if names.dtype.kind == "M":
+        return np.isnat(names)
+    return np.asarray(names == "") if names.dtype.kind in "US" else np.zeros(names.shape, bool)
+
+
+def check_name(name: Any) -> None:
+    """Raise unless this names a class."""
+    try:
+        hash(name)  # a tuple may hold a list
+    except TypeError:
+        raise TypeError(
+            f"a class name must be hashable (a string, number or tuple), got {name!r}."
+        ) from None
+    if names_nothing(name):
+        shown = "empty text" if isinstance(name, str) else str(name)
+        raise ValueError(f"{shown} is not a class name; leave out rows whose class is unknown.")
+
+
+def check_kinds(names: Iterable[Any]) -> None:
+    """Raise where truth values stand beside text: one of them was meant as the other."""
+    names = list(names)
+    truth = next((v for v in names if isinstance(v, bool)), None)
+    word = next((v for v in names if isinstance(v, str)), None)
+    if truth is not None and word is not None:
+        raise ValueError(
+            f"the classes are named by the truth value {truth} and by the text {word!r}; write "
+            f"{str(truth).lower()!r} in quotes if it is text."
+        )
 
 
 def nth_class(code: int, classes: ClassCodes | None) -> str:
     """Return the class of a column in words: its name once the classes are known."""
     return f"number {code}" if classes is None else repr(classes[code])
+
+
+def class_list(classes: Any) -> list[Any]:
+    """Return a user's `classes` as a list."""
+    if isinstance(classes, str | bytes) or not isinstance(classes, Iterable):
+        raise ValueError(f"classes={classes!r}; expected a list of class names.")
+    return list(classes)
 
 
 class ClassCodes:
@@ -82,6 +133,9 @@ class ClassCodes:
 
     def __init__(self, names: Sequence[Hashable] | npt.NDArray[Any]) -> None:
         self.names: list[Any] = [plain(v) for v in names]
+        for name in self.names:
+            check_name(name)
+        check_kinds(self.names)
         self._codes = {name: code for code, name in enumerate(self.names)}
         if len(self._codes) < len(self.names):
             twice = next(v for v in self.names if self.names.count(v) > 1)

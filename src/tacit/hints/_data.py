@@ -16,13 +16,15 @@ from tacit.hints._rows import Rows
 
 __all__ = [
     "any_name",
+    "as_numbers",
     "name_from_data",
     "name_to_data",
     "names_from_data",
     "names_to_data",
-    "numbers_from_data",
     "numbers_to_data",
+    "require_even",
     "rows_to_data",
+    "whole_numbers",
 ]
 
 _any_name: ContextVar[bool] = ContextVar("any_name", default=False)
@@ -69,14 +71,15 @@ def names_to_data(names: npt.NDArray[Any]) -> list[Any]:
     return [name_to_data(v) for v in names]
 
 
-def names_from_data(data: Any) -> Any:
-    """Undo `names_to_data`; a single name stays one."""
+def names_from_data(data: Any, key: str, gaps: bool = False) -> Any:
+    """Undo `names_to_data`; a single name stays one. With `gaps`, None may stand for no name."""
     if not isinstance(data, list):
         return name_from_data(data)
     if data and all(isinstance(row, list) for row in data):
-        flat = as_names([name_from_data(v) for row in data for v in row])
+        require_even(data, repr(key))
+        flat = as_names([name_from_data(v) for row in data for v in row], gaps)
         return flat.reshape(len(data), len(data[0]))
-    return as_names([name_from_data(v) for v in data])
+    return as_names([name_from_data(v) for v in data], gaps)
 
 
 def numbers_to_data(array: Any) -> Any:
@@ -91,9 +94,61 @@ def numbers_to_data(array: Any) -> Any:
     return value
 
 
-def numbers_from_data(data: Any) -> npt.NDArray[np.float64]:
-    """Undo `numbers_to_data`."""
-    return np.array(data, dtype=np.float64)
+def as_numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
+    """Undo `numbers_to_data`: numbers as an array; what is none is shown in the error."""
+    try:
+        return np.array(values, np.float64)
+    except (ValueError, TypeError):
+        require_even(values, what)
+        odd = next((v for v in _leaves(values) if not _is_number(v)), values)
+        shown = repr(odd) if len(repr(odd)) < 60 else type(odd).__name__
+        share = " (20% is written 0.2)" if isinstance(odd, str) and odd.endswith("%") else ""
+        raise ValueError(f"{what} must hold numbers, got {shown}{share}.") from None
+
+
+def require_even(values: Any, what: str) -> None:
+    """Raise for rows of different lengths, at any depth."""
+    rows = values if isinstance(values, list | tuple) else []
+    sizes = [len(row) if isinstance(row, list | tuple) else -1 for row in rows]
+    for i, size in enumerate(sizes):
+        if size != sizes[0]:
+            raise ValueError(
+                f"{what}: row 0 has {_entries(sizes[0])} but row {i} has {_entries(size)}."
+            )
+    for row in rows:
+        require_even(row, what)
+
+
+def _entries(size: int) -> str:
+    if size < 0:
+        return "a single value"
+    return "1 entry" if size == 1 else f"{size} entries"
+
+
+def _leaves(values: Any) -> Iterator[Any]:
+    if isinstance(values, np.ndarray):
+        yield from values.ravel().tolist()
+    elif isinstance(values, list | tuple):
+        for value in values:
+            yield from _leaves(value)
+    else:
+        yield values
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+def whole_numbers(values: Any, what: str) -> npt.NDArray[np.intp]:
+    """Return whole numbers as an array."""
+    array = as_numbers(values, what)
+    if not np.array_equal(array, np.round(array)) or not np.isfinite(array).all():
+        raise ValueError(f"{what} must hold whole numbers, got {values!r:.60}.")
+    return array.astype(np.intp)
 
 
 def rows_to_data(rows: Rows) -> dict[str, Any]:

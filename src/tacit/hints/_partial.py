@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from tacit.hints._classes import is_missing, sort_names
+from tacit.hints._classes import class_list, is_missing, sort_names
 from tacit.hints.base import Hint
 
 __all__ = ["PartialLabels", "read_labels"]
@@ -52,6 +52,7 @@ def read_labels(y: Any, classes: Any, hint: Hint | None, unlabeled: Any) -> Part
     unlabeled : "auto", None or a label
         The estimator's parameter.
     """
+    classes = None if classes is None else class_list(classes)
     y = column_or_1d(_as_array(y), warn=True)
     if y.dtype.kind == "f" and np.isinf(y).any():
         raise ValueError("Input y contains infinity; labels must be finite.")

@@ -242,7 +242,8 @@ class LabelProgram:
             level = self.linear @ onehot
             # Rounding of the row's own terms; whole coefficients are exact.
             size = abs(self.linear)
-            slack = 1e-9 * (size.max(axis=1).toarray().ravel() + size @ onehot)
+            largest = size.max(axis=1).toarray().ravel() if size.nnz else 0.0
+            slack = 1e-9 * (largest + size @ onehot)
             broken += int(
                 np.sum((level < self.linear_lower - slack) | (level > self.linear_upper + slack))
             )

@@ -30,7 +30,12 @@ class Rows:
     @classmethod
     def read(cls, rows: Any, who: str) -> Rows:
         """Read positions, a boolean mask, or one position."""
-        array = np.atleast_1d(np.asarray(rows))
+        try:
+            array = np.atleast_1d(np.asarray(rows))
+        except ValueError:
+            raise ValueError(
+                f"{who}: rows must be one-dimensional, got lists of different lengths."
+            ) from None
         if array.size == 0 and array.dtype != bool:
             array = array.astype(np.intp)
         if array.ndim != 1:

@@ -29,6 +29,8 @@ class Hint(ABC):
     kind: ClassVar[str]
     keys: ClassVar[tuple[str, ...]] = ()
     """What `from_dict` reads, beside the kind."""
+    origin: str = ""
+    """File and number of a hint that was read; errors begin with it."""
 
     def __add__(self, other: Hint) -> Hints:
         from tacit.hints.combine import Hints

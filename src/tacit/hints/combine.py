@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tacit.hints._classes import ClassCodes, sort_names
+from tacit.hints._classes import ClassCodes, class_list, sort_names
 from tacit.hints._program import Counts, LabelProgram, Pairs
 from tacit.hints._rows import RowMap, Rows, check_range
 from tacit.hints.base import Hint
@@ -42,7 +42,7 @@ class Hints(Hint):
                 f"the hints were wrapped with .over({self._over}) but there are {n} rows; "
                 f"wrap them with .over({n}) if they are about these rows."
             )
-        return merge(n, len(classes), (part.compile(n, classes) for part in self.parts))
+        return merge(n, len(classes), (_compiled(part, n, classes) for part in self.parts))
 
     def rows(self) -> npt.NDArray[np.intp]:  # noqa: D102
         return np.unique(np.concatenate([np.empty(0, np.intp), *(p.rows() for p in self.parts)]))
@@ -156,11 +156,27 @@ def _one_number(found: list[int | None]) -> int | None:
     return numbers[0] if numbers else None
 
 
+def _compiled(part: Hint, n: int, classes: ClassCodes) -> LabelProgram:
+    """Compile one hint; an error says where it was read."""
+    try:
+        return part.compile(n, classes)
+    except ValueError as error:
+        if not part.origin:
+            raise
+        raise ValueError(f"{part.origin}: {error}") from error
+
+
+def _named(part: Hint) -> str:
+    return f"{part.origin}: {part!r}" if part.origin else repr(part)
+
+
 def _agree(values: Iterable[int | None], parts: tuple[Hint, ...], what: str) -> int | None:
     known = [(v, p) for v, p in zip(values, parts, strict=True) if v is not None]
     for v, part in known:
         if v != known[0][0]:
-            raise ValueError(f"{known[0][1]!r} speaks of {known[0][0]} {what} but {part!r} of {v}.")
+            raise ValueError(
+                f"{_named(known[0][1])} speaks of {known[0][0]} {what} but {_named(part)} of {v}."
+            )
     return known[0][0] if known else None
 
 
@@ -178,7 +194,7 @@ def infer_classes(classes: Any, found: Iterable[Any], hint: Hint) -> ClassCodes:
     """
     width = hint.width()
     if classes is not None:
-        codes = ClassCodes(list(classes))
+        codes = ClassCodes(class_list(classes))
         if width is not None and width != len(codes):
             raise ValueError(f"classes names {len(codes)} classes but the hints have {width}.")
         return codes

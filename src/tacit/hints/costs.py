@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tacit.hints._classes import ClassCodes, as_names, is_missing, nth_class, plain
+from tacit.hints._classes import (
+    ClassCodes,
+    as_names,
+    check_name,
+    is_missing,
+    nth_class,
+    plain,
+)
 from tacit.hints._data import (
+    as_numbers,
     name_from_data,
     name_to_data,
     names_from_data,
     names_to_data,
-    numbers_from_data,
     numbers_to_data,
 )
 from tacit.hints._program import LabelProgram
@@ -38,7 +45,7 @@ class Cost(Hint):
     keys = ("costs",)
 
     def __init__(self, U: Any) -> None:
-        table = np.asarray(U, dtype=np.float64)
+        table = as_numbers(U, "Cost: costs")
         if table.ndim != 2:
             raise ValueError(f"Cost: expected an array (rows, classes), got shape {table.shape}.")
         bad = np.isnan(table) | (table == -np.inf)
@@ -91,7 +98,7 @@ class Cost(Hint):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Cost:  # noqa: D102
-        return cls(numbers_from_data(data["costs"]))
+        return cls(data["costs"])
 
 
 class _Forbidden(Cost):
@@ -145,7 +152,7 @@ class Votes(Hint):
 
     def __init__(self, L: Any, weight: Any = 1.0, abstain: Any = -1) -> None:
         self._abstain = None if is_missing(abstain) else plain(abstain)
-        self._weight = frozen(np.asarray(weight, np.float64))
+        self._weight = frozen(as_numbers(weight, "Votes: weight"))
         votes = L if isinstance(L, np.ndarray) else _vote_table(L)
         if votes.shape == (0,):  # no rows: only the weights tell how many functions there are
             votes = votes.reshape(0, self._weight.size if self._weight.ndim else 0)
@@ -163,6 +170,8 @@ class Votes(Hint):
             )
         if not np.all(np.isfinite(self._weight) & (self._weight >= 0)):
             raise ValueError("Votes: weights must be finite and not negative.")
+        for name in self.names():
+            self._check_vote(name)
 
     def _abstains(self) -> npt.NDArray[np.bool_]:
         kind, mark = self._votes.dtype.kind, self._abstain
@@ -177,6 +186,12 @@ class Votes(Hint):
         if kind in "iub" and isinstance(mark, int | float):
             return np.asarray(self._votes == mark)
         return np.zeros(self._votes.shape, bool)
+
+    def _check_vote(self, name: Any) -> None:
+        try:
+            check_name(name)
+        except ValueError as error:
+            raise ValueError(f"Votes: {error} Say abstain={name!r} if it abstains.") from error
 
     def compile(self, n: int, classes: ClassCodes) -> LabelProgram:  # noqa: D102
         if len(self._votes) != n:
@@ -224,8 +239,8 @@ class Votes(Hint):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Votes:  # noqa: D102
         return cls(
-            names_from_data(data["votes"]),
-            numbers_from_data(data.get("weight", 1.0)),
+            names_from_data(data["votes"], "votes", gaps=True),
+            data.get("weight", 1.0),
             name_from_data(data.get("abstain", -1)),
         )
 
@@ -260,8 +275,22 @@ def _vote_table(L: Any) -> npt.NDArray[Any]:
         return np.asarray(L.to_numpy(dtype=object))
     if hasattr(L, "to_numpy"):
         return np.asarray(L.to_numpy())
+    L = list(_rows_of_votes(L))
     rows = [[None if is_missing(v) else v for v in row] for row in L]
     if len({len(row) for row in rows}) > 1:
         raise ValueError("Votes: every row needs one entry per labelling function.")
     shape = (len(rows), len(rows[0])) if rows else (0,)
-    return as_names([v for row in rows for v in row]).reshape(shape)
+    return as_names([v for row in rows for v in row], gaps=True).reshape(shape)
+
+
+def _rows_of_votes(L: Any) -> Iterator[Any]:
+    """Yield the rows, each of which must be a list."""
+    if isinstance(L, str) or not isinstance(L, Iterable):
+        raise TypeError(f"Votes: expected a list of rows, got {L!r:.60}.")
+    for i, row in enumerate(L):
+        if isinstance(row, str) or not isinstance(row, Iterable):
+            raise TypeError(
+                f"Votes: row {i} is {row!r}; expected a list with the vote of each function, "
+                f"[[{row!r}], ...] for a single one."
+            )
+        yield row

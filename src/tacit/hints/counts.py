@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.hints._bounds import Bound, OneBound
-from tacit.hints._classes import ClassCodes, plain
-from tacit.hints._data import name_from_data, name_to_data
+from tacit.hints._classes import ClassCodes, check_name, is_name, plain
+from tacit.hints._data import name_from_data, name_to_data, whole_numbers
 from tacit.hints._program import Counts, LabelProgram
 from tacit.hints._rows import RowMap, Rows, check_range, frozen
 from tacit.hints._shares import estimate_shares
@@ -241,6 +241,13 @@ class AtLeast(Count):
     keys = ("bags", "cls", "n")
 
     def __init__(self, bags: Any, cls: Any, n: Any = 1) -> None:
+        if not is_name(cls):
+            raise TypeError(
+                f"AtLeast: cls must be one class, got {cls!r:.60}; join one AtLeast for each."
+            )
+        check_name(cls)
+        if (whole_numbers(n, "AtLeast: n") < 0).any():
+            raise ValueError(f"AtLeast: n={n!r}; expected whole numbers, 0 or more.")
         self._cls, self._n = plain(cls), n
         self._set(bags, {self._cls: n}, None, "AtLeast")
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tacit.exceptions import DamagedFile
+from tacit.hints._classes import check_kinds
+from tacit.hints._text import RepeatedKey, read_json, read_yaml
 from tacit.hints.base import Hint
 from tacit.hints.combine import Hints
 
@@ -51,11 +53,13 @@ def read_hint(item: Any, number: int = 0) -> Hint:
     rest = {k: v for k, v in item.items() if k != "kind"}
     _check_keys(rest, KINDS[kind].keys, f"{where} ({kind})")
     try:
-        return KINDS[kind].from_dict(rest)
+        hint = KINDS[kind].from_dict(rest)
     except KeyError as missing:
         raise ValueError(f"{where} ({kind}) lacks the key {missing}.") from None
     except (ValueError, TypeError) as error:
         raise ValueError(f"{where} ({kind}): {error}") from error
+    hint.origin = f"{where} ({kind})"
+    return hint
 
 
 def _check_keys(data: dict[str, Any], known: tuple[str, ...], where: str) -> None:
@@ -92,19 +96,16 @@ def load(path: str | Path) -> Hints:
         raise ValueError(f"{path}: hints files end in .yaml, .yml or .json.")
     try:
         text = path.read_text(encoding="utf-8")
-        data = json.loads(text) if path.suffix == ".json" else _from_yaml(text)
+        data = read_json(text) if path.suffix == ".json" else read_yaml(text)
+    except RepeatedKey as error:
+        raise ValueError(f"{path}, {error}") from error
     except ValueError as error:
         raise DamagedFile(f"{path} is not valid {path.suffix[1:].upper()}: {error}") from error
     try:
-        return from_dict(data)
+        known = from_dict(data)
+        check_kinds(known.names())
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-
-
-def _from_yaml(text: str) -> Any:
-    import yaml
-
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error
+    for hint in known:
+        hint.origin = f"{path}: {hint.origin}"
+    return known

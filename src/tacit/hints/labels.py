@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.hints._classes import ClassCodes, as_names, is_name, nth_class, plain
-from tacit.hints._data import names_from_data, names_to_data, rows_to_data
+from tacit.hints._data import as_numbers, names_from_data, names_to_data, rows_to_data
 from tacit.hints._program import LabelProgram
 from tacit.hints._rows import Rows, frozen
 from tacit.hints.base import Hint
@@ -67,14 +67,22 @@ class Labels(_RowHint):
 
     kind = "labels"
     keys = ("rows", "classes")
+    who = "Labels"
+    """What messages call the hint: labels may have been given as y."""
 
     def __init__(self, rows: Any, classes: Any) -> None:
         self._rows = Rows.read(rows, "Labels")
         self._classes = frozen(_per_row(classes, len(self._rows), "Labels"))
 
+    def called(self, who: str) -> Labels:
+        """Return the same hint under the name by which the user gave it."""
+        same = Labels(self._rows.index, self._classes)
+        same._rows, same.who = self._rows, who
+        return same
+
     def compile(self, n: int, classes: ClassCodes) -> LabelProgram:  # noqa: D102
         index, allowed = self._start(n, classes)
-        codes = classes.encode(self._classes, "Labels")
+        codes = classes.encode(self._classes, self.who)
         for c in range(len(classes)):
             # Forbidding is idempotent, so a row listed twice keeps both statements.
             allowed[np.ix_(index[codes != c], [c])] = False
@@ -89,24 +97,24 @@ class Labels(_RowHint):
         return _distinct(self._classes)
 
     def _some(self, rows: npt.NDArray[np.intp], keep: npt.NDArray[np.intp]) -> Labels:
-        return Labels(rows, self._classes[keep])
+        return Labels(rows, self._classes[keep]).called(self.who)
 
     def split(self) -> Iterator[Hint]:  # noqa: D102
         for row, name in zip(self._rows.index, self._classes, strict=True):
-            yield Labels([row], as_names(name))
+            yield Labels([row], as_names(name)).called(self.who)
 
     def describe(self, classes: ClassCodes | None = None) -> str:  # noqa: D102
         return f"row {self._rows.index[0]} has label {_show(self._classes[0])}"
 
     def about_row(self, classes: ClassCodes, known: str = "") -> str:  # noqa: D102
-        return f"Labels says {_show(self._classes[0])}"
+        return f"{self.who} says {_show(self._classes[0])}"
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
         return rows_to_data(self._rows) | {"classes": names_to_data(self._classes)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Labels:  # noqa: D102
-        return cls(data["rows"], names_from_data(data["classes"]))
+        return cls(data["rows"], names_from_data(data["classes"], "classes"))
 
 
 class Not(_RowHint):
@@ -156,7 +164,7 @@ class Not(_RowHint):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Not:  # noqa: D102
-        return cls(data["rows"], names_from_data(data["classes"]))
+        return cls(data["rows"], names_from_data(data["classes"], "classes"))
 
 
 class OneOf(_RowHint):
@@ -258,8 +266,8 @@ class OneOf(_RowHint):
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> OneOf:  # noqa: D102
         if "mask" in data:
-            return cls(data["rows"], np.array(data["mask"], bool).reshape(len(data["mask"]), -1))
-        return cls(data["rows"], [names_from_data(s) for s in data["sets"]])
+            return cls(data["rows"], _mask_from_data(data["mask"]))
+        return cls(data["rows"], [names_from_data(s, "sets") for s in data["sets"]])
 
 
 def _show(name: Any) -> str:
@@ -330,3 +338,10 @@ def _candidate_set(names: Any) -> list[Any]:
             f"OneOf: each candidate set must be a list or set of classes, got {names!r}."
         )
     return as_names(list(names)).tolist()
+
+
+def _mask_from_data(data: Any) -> npt.NDArray[np.bool_]:
+    mask = as_numbers(data, "'mask'")
+    if mask.ndim != 2 or not np.isin(mask, (0, 1)).all():
+        raise ValueError("'mask' must be a list of rows of 0 and 1, one entry per class.")
+    return mask.astype(bool)

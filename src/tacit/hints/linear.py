@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from tacit.hints._classes import ClassCodes
-from tacit.hints._data import numbers_from_data, numbers_to_data
+from tacit.hints._data import as_numbers, numbers_to_data, whole_numbers
 from tacit.hints._program import LabelProgram
 from tacit.hints._rows import frozen
 from tacit.hints.base import Hint
@@ -33,6 +33,7 @@ class Linear(Hint):
     keys = ("shape", "entries", "lower", "upper")
 
     def __init__(self, A: Any, lower: Any = None, upper: Any = None) -> None:
+        A = A if sp.issparse(A) else as_numbers(A, "Linear: A")
         self._A = sp.csr_array(A, dtype=np.float64, copy=True)
         if self._A.ndim != 2:
             raise ValueError(f"Linear: A must have shape (R, N * C), got {np.shape(A)}.")
@@ -57,7 +58,7 @@ class Linear(Hint):
         self._numbers = frozen(np.arange(self._A.shape[0]))
 
     def _bound(self, value: Any, missing: float, side: str) -> npt.NDArray[np.float64]:
-        array = np.asarray(missing if value is None else value, np.float64)
+        array = as_numbers(missing if value is None else value, f"Linear: {side}")
         rows = self._A.shape[0]
         if array.shape not in {(), (rows,)} or np.isnan(array).any():
             raise ValueError(
@@ -127,18 +128,34 @@ class Linear(Hint):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Linear:  # noqa: D102
-        entries = numbers_from_data(data["entries"]).reshape(-1, 3)
-        place = (entries[:, 0].astype(np.intp), entries[:, 1].astype(np.intp))
-        A = sp.coo_array((entries[:, 2], place), shape=tuple(data["shape"]))
-        low, high = data.get("lower"), data.get("upper")
-        return cls(
-            A,
-            None if low is None else numbers_from_data(low),
-            None if high is None else numbers_from_data(high),
-        )
+        A = _from_entries(data["shape"], data["entries"])
+        return cls(A, data.get("lower"), data.get("upper"))
 
     def __repr__(self) -> str:
         return f"Linear({self._A.shape[0]} rows)"
+
+
+def _from_entries(shape: Any, entries: Any) -> sp.coo_array:
+    """Matrix of a file: its shape, and [row, column, coefficient] of each entry."""
+    size = whole_numbers(shape, "'shape'")
+    if size.shape != (2,) or size.min() < 0:
+        raise ValueError(f"'shape' must be [rows, N * C], got {shape!r:.60}.")
+    table = as_numbers(entries, "'entries'")
+    if table.size == 0:
+        table = np.empty((0, 3))
+    if table.ndim != 2 or table.shape[1] != 3:
+        raise ValueError(
+            f"'entries' must be a list of [row, column, coefficient], got shape {table.shape}."
+        )
+    place = whole_numbers(table[:, :2], "rows and columns of 'entries'")
+    outside = np.flatnonzero(((place < 0) | (place >= size)).any(axis=1))
+    if len(outside):
+        row, column = place[outside[0]].tolist()
+        raise ValueError(
+            f"entry {outside[0]} of 'entries' is in row {row}, column {column}, outside the "
+            f"shape {size.tolist()}; both count from 0."
+        )
+    return sp.coo_array((table[:, 2], tuple(place.T)), shape=tuple(size.tolist()))
 
 
 def _extremes(

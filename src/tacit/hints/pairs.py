@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.hints._classes import ClassCodes
-from tacit.hints._data import numbers_from_data, numbers_to_data
+from tacit.hints._data import as_numbers, numbers_to_data, require_even
 from tacit.hints._program import LabelProgram, Pairs
 from tacit.hints._rows import check_range, frozen
 from tacit.hints.base import Hint
@@ -19,13 +19,18 @@ __all__ = ["CannotLink", "MustLink", "Pairwise", "Potts", "close_chains", "linke
 
 
 def _read_pairs(pairs: Any, who: str) -> npt.NDArray[np.intp]:
-    array = np.asarray(pairs)
+    what = "edges" if who in {"Potts", "Pairwise"} else "pairs"
+    try:
+        array = np.asarray(pairs)
+    except ValueError:
+        require_even(pairs, f"{who}: {what}")
+        raise
     if array.size == 0:
         array = np.empty((0, 2), np.intp)
     if array.ndim != 2 or array.shape[1] != 2:
         raise ValueError(f"{who}: expected pairs of rows, shape (M, 2), got {array.shape}.")
     if not np.issubdtype(array.dtype, np.integer):
-        raise TypeError(f"{who}: pairs must hold row positions, got {array.dtype}.")
+        raise TypeError(f"{who}: {what} must hold row positions, got {array.dtype}.")
     if array.size and array.min() < 0:
         raise ValueError(f"{who}: row {array.min()} is negative; rows are positions from 0.")
     loops = np.flatnonzero(array[:, 0] == array[:, 1])
@@ -62,7 +67,7 @@ class _Link(_PairHint):
     def __init__(self, pairs: Any, cost: Any = np.inf) -> None:
         who = type(self).__name__
         self._pairs = _read_pairs(pairs, who)
-        given = np.asarray(cost, np.float64)
+        given = as_numbers(cost, f"{who}: cost")
         if given.shape not in {(), (len(self._pairs),)}:
             raise ValueError(
                 f"{who}: cost has shape {given.shape}; expected one number or one for each of "
@@ -93,7 +98,7 @@ class _Link(_PairHint):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> _Link:
-        return cls(data["pairs"], numbers_from_data(data.get("cost", np.inf)))
+        return cls(data["pairs"], data.get("cost", np.inf))
 
 
 class MustLink(_Link):
@@ -173,7 +178,7 @@ class Potts(_PairHint):
 
     def __init__(self, edges: Any, weight: Any = 1.0) -> None:
         self._pairs = _read_pairs(edges, "Potts")
-        given = np.asarray(weight, np.float64)
+        given = as_numbers(weight, "Potts: weight")
         if given.shape not in {(), (len(self._pairs),)} or not np.isfinite(given).all():
             raise ValueError(
                 "Potts: weight must be a finite number, or one for each of the "
@@ -201,7 +206,7 @@ class Potts(_PairHint):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Potts:  # noqa: D102
-        return cls(data["edges"], numbers_from_data(data.get("weight", 1.0)))
+        return cls(data["edges"], data.get("weight", 1.0))
 
 
 class Pairwise(_PairHint):
@@ -220,7 +225,7 @@ class Pairwise(_PairHint):
 
     def __init__(self, edges: Any, tables: Any) -> None:
         self._pairs = _read_pairs(edges, "Pairwise")
-        table = np.asarray(tables, np.float64)
+        table = as_numbers(tables, "Pairwise: tables")
         square = table.ndim in {2, 3} and table.shape[-1] == table.shape[-2]
         if not square or (table.ndim == 3 and len(table) != len(self._pairs)):
             raise ValueError(
@@ -267,7 +272,7 @@ class Pairwise(_PairHint):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Pairwise:  # noqa: D102
-        return cls(data["edges"], numbers_from_data(data["tables"]))
+        return cls(data["edges"], data["tables"])
 
 
 def close_chains(hard: npt.NDArray[np.intp], new: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:

@@ -318,6 +318,7 @@ def _error(conflict: list[Hint], program: LabelProgram, classes: ClassCodes) -> 
     message = (
         _about_one_row(conflict, classes)
         or _about_one_bound(conflict, program, classes)
+        or _about_a_gap(conflict, program, classes)
         or _about_one_group(conflict, program, classes)
         or _listed([hint.describe(classes) for hint in conflict])
     )
@@ -379,7 +380,58 @@ def _about_one_group(conflict: list[Hint], program: LabelProgram, classes: Class
     said = [f"{_needs(p)} of {p.one.subject(classes)}" for p in pieces]
     start = f"{first.who} "
     also = [s.removeprefix(start) for s in said[1:]]
-    return f"{' and '.join([said[0], *also])} but has {_rows(len(rows))}"
+    sums = _sums(pieces, program, classes, len(rows))
+    return f"{' and '.join([said[0], *also])}{sums}"
+
+
+def _sums(
+    pieces: list[CountPiece | SharePiece], program: LabelProgram, classes: ClassCodes, size: int
+) -> str:
+    """Say what the bounds on all classes of one set of rows add up to, and what it must be."""
+    lower = pieces[0].one.side == "lower"
+    tightest, codes = (max, min)[not lower], range(len(classes))
+    over = f"for {len(classes)} classes " if any(p.one.every for p in pieces) else ""
+    given = [[p.one.value for p in pieces if p.one.bounds(c, classes)] for c in codes]
+    share = sum(tightest(values) if values else 0.0 if lower else np.inf for values in given)
+    if all(isinstance(p, SharePiece) for p in pieces) and (share > 1.0 if lower else share < 1.0):
+        return f", which {over}adds up to {share:.4g} of the rows"
+    exact = all(_is_whole(_in_rows(p, size)) for p in pieces)
+    if not over and exact:
+        return f" but has {_rows(size)}"
+    counts = [p.compile(program.n, classes).counts for p in pieces]
+    bounds = [(part.lower if lower else part.upper)[0] for part in counts]
+    total = sum(tightest(values) for values in zip(*bounds, strict=True))
+    note = "" if exact else " (counts are whole numbers)"
+    return f", which {over}adds up to {total}{note}, but has {_rows(size)}"
+
+
+def _is_whole(rows: float) -> bool:
+    return abs(rows - round(rows)) < 1e-9
+
+
+def _in_rows(piece: CountPiece | SharePiece, size: int) -> float:
+    return piece.one.value * (size if isinstance(piece, SharePiece) else 1)
+
+
+def _about_a_gap(conflict: list[Hint], program: LabelProgram, classes: ClassCodes) -> str:
+    """Name two bounds of one class with no whole number of rows between them; or return ""."""
+    pieces = [hint for hint in conflict if isinstance(hint, CountPiece | SharePiece)]
+    if len(pieces) != 2 or len(conflict) != 2 or {p.one.side for p in pieces} != {"lower", "upper"}:
+        return ""
+    low, high = sorted(pieces, key=lambda p: p.one.side)
+    rows = low.members(program.n)
+    if not np.array_equal(high.members(program.n), rows):
+        return ""
+    least, most = _in_rows(low, len(rows)), _in_rows(high, len(rows))
+    shared = any(
+        low.one.bounds(c, classes) and high.one.bounds(c, classes) for c in range(len(classes))
+    )
+    if not shared or least > most or np.ceil(least - 1e-9) <= np.floor(most + 1e-9):
+        return ""
+    return (
+        f"{_listed([low.describe(classes), high.describe(classes)])}; counts are whole numbers, "
+        f"and none lies between {least:g} and {most:g}"
+    )
 
 
 def _needs(piece: CountPiece | SharePiece) -> str:

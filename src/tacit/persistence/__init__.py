@@ -1,5 +1,5 @@
 """Fitted estimators as files."""
 
-from tacit.persistence.model_file import load, save, whole_file
+from tacit.persistence.model_file import load, replaceable, save, whole_file
 
-__all__ = ["load", "save", "whole_file"]
+__all__ = ["load", "replaceable", "save", "whole_file"]

@@ -11,7 +11,10 @@ import hashlib
 import io
 import json
 import os
+import shutil
+import stat
 import struct
+import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -27,7 +30,8 @@ from tacit.backends import to_numpy
 from tacit.estimators import HintClassifier, HintKMeans
 from tacit.exceptions import DamagedFile
 from tacit.features import FeatureMap, FourierMap, Kernel, KernelMap, LinearMap, NystroemMap
-from tacit.hints._classes import ClassCodes, plain
+from tacit.hints._classes import ClassCodes
+from tacit.hints._classes import plain as plain_value
 from tacit.hints._data import name_from_data, name_to_data
 from tacit.losses import LOSSES, Loss
 from tacit.persistence._checks import (
@@ -40,7 +44,7 @@ from tacit.persistence._checks import (
 )
 from tacit.result import Clustering, History, Iteration, Solution, Status
 
-__all__ = ["load", "save", "whole_file"]
+__all__ = ["load", "replaceable", "save", "whole_file"]
 
 VERSION = 1
 MANIFEST = "manifest.json"
@@ -145,21 +149,56 @@ def whole_file(path: str | Path, mode: str = "wb", **kwargs: Any) -> Iterator[IO
     """Open a file that takes its place only when everything was written.
 
     Until then it is called ``.NAME.PID.part``; after an error nothing of it is left, and what lay
-    at `path` before is untouched.
+    at `path` before is untouched. A link stays, and the file that it names is written. What is
+    no regular file (a pipe, a terminal, a device) stays what it is and gets the content in the end.
     """
     path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; give the name of a file.")
-    if not path.absolute().parent.is_dir():
-        raise FileNotFoundError(f"the folder {path.parent} does not exist; {path} was not written.")
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    target = replaceable(path)
+    if target is None:
+        with _sent_in_the_end(path, mode, **kwargs) as file:
+            yield file
+        return
+    if not target.parent.is_dir():
+        folder = path.parent if target.parent == path.absolute().parent else target.parent
+        raise FileNotFoundError(f"the folder {folder} does not exist; {path} was not written.")
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with open(part, mode, **kwargs) as file:
             yield file
-        os.replace(part, path)
+        os.replace(part, target)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def replaceable(path: Path) -> Path | None:
+    """Return the regular file, there already or not, that `path` names through any links.
+
+    None where a pipe, a terminal or a device lies there, which must never be replaced; nor may a
+    file that has no name of its own, as standard output may be.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file.")
+    target = Path(os.path.realpath(path))
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return target if path.is_symlink() else path.absolute()
+    if not stat.S_ISREG(found.st_mode) or not target.exists():
+        return None
+    return target
+
+
+@contextmanager
+def _sent_in_the_end(path: Path, mode: str, **kwargs: Any) -> Iterator[IO[Any]]:
+    """Collect what is written, so that after an error nothing of it goes out."""
+    with tempfile.TemporaryFile(mode.replace("w", "w+"), **kwargs) as file:
+        yield file
+        file.flush()
+        content = getattr(file, "buffer", file)  # bytes, below text
+        content.seek(0)
+        with open(path, "wb") as sink:
+            shutil.copyfileobj(content, sink)
 
 
 def _typed(names: npt.NDArray[Any]) -> bool:
@@ -172,8 +211,7 @@ def _plain(key: str, value: Any, arrays: Arrays) -> Any:
         return [name_to_data(v) for v in value]
     if isinstance(value, Loss) and type(value) is LOSSES.get(value.name):
         return value.name
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = plain_value(value)
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if key == "init":
@@ -212,7 +250,7 @@ def _solution_to_data(solution: Solution, arrays: Arrays) -> dict[str, Any]:
         arrays[name] = getattr(solution, name)
     for item in fields(Iteration):
         arrays[f"history.{item.name}"] = solution.history.column(item.name)
-    data = {name: getattr(solution, name) for name in plain}
+    data = {name: plain_value(getattr(solution, name)) for name in plain}
     return data | {
         "status": solution.status.name,
         "run_objectives": list(solution.run_objectives),
@@ -232,7 +270,7 @@ def _map_to_data(features: FeatureMap, arrays: Arrays) -> dict[str, Any]:
     for item in fields(features):  # type: ignore[arg-type]
         value = getattr(features, item.name)
         if isinstance(value, Kernel):
-            data[item.name] = {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+            data[item.name] = {f.name: plain_value(getattr(value, f.name)) for f in fields(value)}
         elif sp.issparse(value):
             for part in ("data", "indices", "indptr"):
                 arrays[f"features.{item.name}.{part}"] = getattr(value, part)

@@ -109,6 +109,8 @@ class Problem(HintedRows):
         count = self.n_components
         if count is not None and not (isinstance(count, int | np.integer) and count >= 1):
             raise ValueError(f"n_components={count!r}; expected an integer, at least 1, or None.")
+        if self.fit_intercept not in (False, True):
+            raise ValueError(f"fit_intercept={self.fit_intercept!r}; expected True or False.")
         if len(self.codes) == 0:
             raise ValueError("the classes are not known: no hint names any; give classes=[...].")
         if len(self.codes) == 1:
@@ -135,7 +137,7 @@ class Problem(HintedRows):
     @property
     def nu_(self) -> float:
         """Weight of the regulariser."""
-        return 1.0 / (2.0 * self.C) if self.nu is None else float(self.nu)
+        return 1.0 / (2.0 * float(self.C)) if self.nu is None else float(self.nu)
 
     @cached_property
     def rows(self) -> Any:

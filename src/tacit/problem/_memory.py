@@ -101,13 +101,12 @@ def _rows(problem: Problem, size: int) -> int:
 
 def _kernel(problem: Problem, size: int) -> int:
     n, d = problem.X.shape
+    count = problem.components
     if problem.approximation == "lowrank":
-        return _low_rank(n, min(problem.n_components, n), size)
+        return _low_rank(n, min(count, n), size)
     if problem.approximation is not None:
         # Features, and the kernel values or phases they are made of.
-        return (
-            _features(n, min(problem.n_components, n), size) + 2 * n * problem.n_components * size
-        )
+        return _features(n, min(count, n), size) + 2 * n * count * size
     if problem.kernel_.linear:
         return _features(n, d + int(problem.fit_intercept), size)
     if n <= EIGEN_LIMIT:

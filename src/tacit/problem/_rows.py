@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +17,7 @@ import scipy.sparse as sp
 from tacit.backends import Array, as_like, is_torch, to_numpy
 from tacit.features import Kernel
 from tacit.hints._classes import ClassCodes
+from tacit.hints._data import as_numbers
 from tacit.hints._program import LabelProgram
 from tacit.hints.base import Hint
 from tacit.hints.combine import Hints
@@ -72,7 +75,7 @@ class HintedRows(ABC):
         """The given weights, checked; ones by default."""
         if self.sample_weight is None:
             return np.ones(self.n)
-        weights = np.asarray(self.sample_weight, np.float64)
+        weights = as_numbers(self.sample_weight, "sample_weight")
         if weights.shape != (self.n,):
             raise ValueError(
                 f"sample_weight must hold one number for each of {self.n} rows; got shape "
@@ -157,6 +160,19 @@ def require_finite(X: Any) -> None:
         )
 
 
+def _require_squares(X: Any) -> None:
+    """Raise where inner products of rows are beyond what a number can hold."""
+    entries = X.data if sp.issparse(X) else X
+    if not math.prod(entries.shape) or (not is_torch(X) and X.dtype.kind not in "fiu"):
+        return
+    largest = max(abs(float(entries.max())), abs(float(entries.min())))
+    if largest > math.sqrt(sys.float_info.max / (8 * math.prod(X.shape))):
+        raise ValueError(
+            f"X holds numbers as large as {largest:.3g}, whose squares overflow; scale the "
+            "features."
+        )
+
+
 def read_rows(X: Any, kernel: str | Callable[..., Any]) -> Any:
     """Check the rows; lists and data frames become arrays, sparse matrices CSR."""
     if not is_torch(X):
@@ -172,4 +188,6 @@ def read_rows(X: Any, kernel: str | Callable[..., Any]) -> Any:
             raise ValueError("a precomputed kernel must be a dense matrix; use X.toarray().")
         if X.shape[0] != X.shape[1]:
             raise ValueError(f"a precomputed kernel must be a square matrix, got {X.shape}.")
+    else:
+        _require_squares(X)
     return X

@@ -87,13 +87,13 @@ def prepare(
     InfeasibleHints
         With a smallest conflicting subset of the hints.
     """
-    callbacks = callback if isinstance(callback, tuple) else (callback,) if callback else ()
+    callbacks = _read_callbacks(callback)
+    seed = _seed(random_state)
     loop = Loop(time_limit, callbacks)
     if isinstance(problem, Problem):
         log.info("%d rows: %s.", problem.n, require_memory(problem))
     known = require_feasible(problem.program, problem.known, problem.codes)
     choice = select_oracle(problem.program)
-    seed = _seed(random_state)
     square = problem.kernel == "precomputed"
     order = canonical_order(problem.X, problem.program, problem.weights, seed, square)
     ordered = problem.take(order)
@@ -118,10 +118,23 @@ def check_options(
         raise ValueError(f"n_init={n_init!r}; expected a positive integer or 'auto'.")
     if not (isinstance(max_iter, int | np.integer) and max_iter >= 1):
         raise ValueError(f"max_iter={max_iter!r}; expected an integer, at least 1.")
-    if not (tol > 0 or (zero_tol and tol == 0)):
-        raise ValueError(f"tol={tol}; expected a positive number{' or 0' if zero_tol else ''}.")
-    if limit is not None and not limit > 0:
-        raise ValueError(f"time_limit={limit}; expected a positive number of seconds.")
+    if not _is_number(tol) or not (tol > 0 or (zero_tol and tol == 0)):
+        raise ValueError(f"tol={tol!r}; expected a positive number{' or 0' if zero_tol else ''}.")
+    if limit is not None and not (_is_number(limit) and limit > 0):
+        raise ValueError(f"time_limit={limit!r}; expected a positive number of seconds.")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating)
+
+
+def _read_callbacks(callback: Any) -> tuple[Callback, ...]:
+    callbacks = callback if isinstance(callback, tuple) else (callback,)
+    found = tuple(one for one in callbacks if one is not None)
+    for one in found:
+        if not callable(one):
+            raise ValueError(f"callback={one!r}; expected a function of an Iteration.")
+    return found
 
 
 def check_reheats(n_reheats: int | str) -> None:
@@ -140,4 +153,10 @@ def _seed(random_state: Any) -> int:
         return int(random_state.integers(2**32))
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return int(check_random_state(random_state).randint(2**31))
+    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
+    if not whole or random_state < 0:
+        raise ValueError(
+            f"random_state={random_state!r}; expected a whole number, 0 or more, a random "
+            "generator, or None."
+        )
     return int(random_state)

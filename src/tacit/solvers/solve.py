@@ -143,6 +143,8 @@ def solve(
     solver = solver or "admm"
     _known_solver(solver, tuple(SOLVERS))
     check_options(n_init, max_iter, tol, time_limit)
+    if polish not in (False, True):
+        raise ValueError(f"polish={polish!r}; expected True or False.")
     check_reheats(n_reheats)
     n_reheats = n_reheats if isinstance(n_reheats, str) else int(n_reheats)
     n_init = n_init if isinstance(n_init, str) else int(n_init)
