@@ -242,7 +242,7 @@ def test_processes_and_frames_make_no_difference():
             cross_val_hints(FAST, rows, PART, cv=3, scoring=scoring).tolist()
             for rows in (X, frame, X.tolist())
         ]
-        assert scores[0] == scores[1] == scores[2]
+        np.testing.assert_allclose(scores[1:], [scores[0]] * 2, rtol=1e-6)  # frames sum by columns
 
 
 def test_clusters_can_be_searched_too():
