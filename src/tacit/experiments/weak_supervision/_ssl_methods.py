@@ -33,7 +33,7 @@ SETTINGS: dict[str, Any] = {
     "folds": 5,
     # A search makes many fits: one start each, in single precision, its classifier as it is left.
     "quick": {"n_init": 1, "n_reheats": 3, "polish": False, "dtype": "float32"},
-    "joint": [[1.0, 10.0], [1.0, 100.0], [10.0, 100.0]],  # C and weight of the labelled rows
+    "joint": [[1.0, 3.0], [1.0, 30.0], [10.0, 30.0]],  # C and weight of the labelled rows
     "inductive_C": [10.0, 100.0],
     "svm_C": [0.1, 1.0, 10.0, 100.0, 1000.0],
     # The regulariser of 004 for the relaxation, for the mean of the losses.
