@@ -125,8 +125,8 @@ def test_summary_of_moons_by_hand():
         }
     )
     assert counts_of_wins(ROWS) == {
-        "objective below em": "1 of 2",
-        "label_error below kmeans": "1 of 2",
+        "objective against em": "lower on 1, the same on 0, higher on 1 of 2 instances",
+        "label_error against kmeans": "lower on 1, the same on 1, higher on 0 of 2 instances",
     }
     lines = {"mean_error": {"must": 2.0, "aim": 1.9}, "worst_ratio": {"aim": 2.1}}
     sheet = {"claimed": {"tacit": 2.5}, "targets": {"grid": lines}}
@@ -143,7 +143,8 @@ def test_exponents_by_hand():
 def test_slower_and_worse_is_missed():
     def row(method, kernel, seconds, objective):
         cell = {"part": "sdp", "method": method, "kernel": kernel, "set": "g241c", "split": 0}
-        return cell | {"cpu_s": seconds, "objective": objective, "accuracy": 0.5}
+        relaxed = {"relax_iterations": 50, "relax_cpu_s": 0.5 * seconds}
+        return cell | relaxed | {"cpu_s": seconds, "objective": objective, "accuracy": 0.5}
 
     rows = [
         row(method, kernel, seconds, objective)
@@ -155,5 +156,6 @@ def test_slower_and_worse_is_missed():
         )
     ]
     targets = load("scaling").report(rows).figures["targets"]
-    assert [t["value"] for t in targets] == pytest.approx([100, 0.9, 1.1, 40, 0.9, 1.1])
-    assert [t["must_met"] for t in targets] == [True, True, False, False, True, False]
+    assert [t["value"] for t in targets] == pytest.approx([100, 100, 0.9, 1.1, 40, 40, 0.9, 1.1])
+    met = [t["must_met"] for t in targets]
+    assert met == [True, None, True, False, False, None, True, False]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -127,7 +128,11 @@ def _results(
         return
     # spawn: a fork would inherit the threads of numba and BLAS in an unknown state.
     context = multiprocessing.get_context("spawn")
-    with _environment(ONE_THREAD), ProcessPoolExecutor(min(jobs, len(cells)), context) as pool:
+    count = min(jobs, len(cells))
+    with (
+        _environment(ONE_THREAD),
+        ProcessPoolExecutor(count, context, initializer=_end_quietly) as pool,
+    ):
         try:
             waiting = {pool.submit(run_cell, experiment, cell): cell for cell in cells}
             for future in as_completed(waiting):
@@ -139,6 +144,11 @@ def _results(
             ) from None
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _end_quietly() -> None:
+    """Let Ctrl-C, which reaches all processes of a terminal, end this one without a traceback."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @contextmanager

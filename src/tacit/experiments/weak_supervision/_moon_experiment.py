@@ -72,7 +72,7 @@ class MoonsExperiment(Experiment):
             "Published errors are of one instance. Objectives are of a classifier fitted to a "
             "method's labels, divided by that for the true labels.",
             method_table(summary, self.names, self.sheet["claimed"]),
-            "\n".join(f"tacit: {what} on {count} instances." for what, count in wins.items()),
+            "\n".join(f"tacit: {what}: {count}." for what, count in wins.items()),
             target_table(targets),
         ]
         figures = {"methods": summary, "wins": wins, "targets": target_figures(targets)}

@@ -135,17 +135,28 @@ def _pairs(rows: Rows) -> list[dict[str, Any]]:
             for method, row in methods.items()
             for figure in ("cpu_s", "objective", "accuracy")
         }
+        | {"relax iterations": methods["sdp"]["relax_iterations"]}
+        | {"100 iterations cpu_s": _hundred(methods["sdp"])}
         for (name, kernel, split), methods in found.items()
     ]
+
+
+def _hundred(row: dict[str, Any]) -> float:
+    """CPU seconds of 100 iterations; the relaxation may settle before."""
+    return float(100.0 * row["relax_cpu_s"] / row["relax_iterations"])
 
 
 def _targets(pairs: list[dict[str, Any]], lines: dict[str, Any]) -> list[Target]:
     made = []
     for kernel in KERNELS:
         part = [pair for pair in pairs if pair["kernel"] == kernel]
-        ratio = min(pair["sdp cpu_s"] / pair["one start cpu_s"] for pair in part)
-        what = f"{kernel}: least time of the relaxation over one start of tacit"
-        made.append(Target(what, ratio, higher=True, **lines["speed"][kernel]))
+        for time, words, line in (
+            ("100 iterations", "100 iterations of the relaxation", lines["speed"][kernel]),
+            ("sdp", "the relaxation until it settles, rounded", {}),
+        ):
+            ratio = min(pair[f"{time} cpu_s"] / pair["one start cpu_s"] for pair in part)
+            what = f"{kernel}: least time of {words}, over one start of tacit"
+            made.append(Target(what, ratio, higher=True, **line))
         for method in ("one start", "default"):
             excess = max(pair[f"{method} objective"] / pair["sdp objective"] for pair in part)
             what = f"{kernel}: largest objective of tacit ({method}) over the relaxation's"
@@ -171,12 +182,15 @@ def _pair_table(pairs: list[dict[str, Any]]) -> str:
     methods = ("one start", "default", "sdp")
     head = ["set, kernel, split"]
     head += [f"{m} {f}" for f in ("CPU s", "objective", "accuracy %") for m in methods]
+    head += ["iterations of sdp", "100 of them, CPU s"]
     rows = [
         (
             f"{p['set']}, {p['kernel']}, {p['split'] + 1}",
             *(f"{p[f'{m} cpu_s']:.2f}" for m in methods),
             *(f"{p[f'{m} objective']:.4f}" for m in methods),
             *(f"{100 * p[f'{m} accuracy']:.1f}" for m in methods),
+            str(p["relax iterations"]),
+            f"{p['100 iterations cpu_s']:.1f}",
         )
         for p in pairs
     ]
