@@ -37,7 +37,8 @@ def test_every_split_by_every_method_and_the_relaxation_last():
 
 def test_rows_are_centred_shuffled_and_of_unit_norm():
     task = made()
-    np.testing.assert_allclose(np.linalg.norm(task.K, axis=1), 1.0)
+    assert list(task.inputs) == ["linear"]
+    np.testing.assert_allclose(np.linalg.norm(task.inputs["linear"], axis=1), 1.0)
     assert (task.part != None).sum() == 10  # noqa: E711
     assert task.part[task.rows].tolist() == task.y[task.rows].tolist()
     other = made(split=4)
@@ -45,12 +46,12 @@ def test_rows_are_centred_shuffled_and_of_unit_norm():
     assert sorted(task.y) == sorted(other.y)
 
 
-def test_the_kernel_matrix_is_centred():
-    linear, rbf = made(), made(kernel="rbf")
-    np.testing.assert_allclose(rbf.K.mean(axis=0), 0.0, atol=1e-12)
-    square = ((linear.K[:5, None] - linear.K[None]) ** 2).sum(axis=2)
-    raw = np.exp(-square / (2 * 0.5477**2))
-    apart = raw - rbf.K[:5]  # the means of the rows: a sum of a column and a row
+@pytest.mark.parametrize(("width", "sigma"), [("narrow", 0.5477), ("wide", 2**0.5)])
+def test_the_kernel_matrix_is_centred(width, sigma):
+    X, K = made().inputs["linear"], made(kernel="rbf").inputs[width]
+    np.testing.assert_allclose(K.mean(axis=0), 0.0, atol=1e-12)
+    square = ((X[:5, None] - X[None]) ** 2).sum(axis=2)
+    apart = np.exp(-square / (2 * sigma**2)) - K[:5]  # means: a column plus a row
     np.testing.assert_allclose(apart - apart[:1] - apart[:, :1] + apart[0, 0], 0.0, atol=1e-10)
 
 
