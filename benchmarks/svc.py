@@ -64,7 +64,7 @@ def main() -> None:
     rows = [{"fit": "SVC", "k": None, "cpu_s": base, "ratio": 1.0, "test_error": error}]
     draws = 1 if given.quick else 3
     weak = [(k, way, draws) for k in KS for way in AS_LEFT]
-    cases = [(0, way, 1) for way in POLISHED] + weak + [(1, "exact, gap 1e-2", 1)]
+    cases = weak + [(0, way, 1) for way in POLISHED] + [(1, "exact, gap 1e-2", 1)]
     for k, way, count in cases:
         fits = []
         for _ in range(count):

@@ -29,7 +29,7 @@ __all__ = ["Problem"]
 FloatArray = npt.NDArray[np.float64]
 DTYPES = ("float64", "float32")
 # Of an approximation, where nothing is said. With 1000 landmarks for 10,000 digits the test error
-# was .2 points above that with 1500, with 4000 about .1 below it.
+# was .2 to .4 points above that with 1500, with 4000 about .1 below it.
 FEATURES, RANKS = 500, (1500, 4000)
 
 
