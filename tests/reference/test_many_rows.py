@@ -85,9 +85,9 @@ def test_the_descent_in_the_weights_finds_the_optimum(loss, weighted):
 
 @pytest.fixture
 def few(monkeypatch):
-    """Levels from a few hundred rows on."""
+    """Levels from two thousand rows on."""
     monkeypatch.setattr(_levels, "MANY", 500)
-    monkeypatch.setattr(_levels, "SMALLEST", 300)
+    monkeypatch.setattr(_levels, "SMALLEST", 1000)
 
 
 @pytest.mark.parametrize("kind", ["groups", "labels", "shares"])
