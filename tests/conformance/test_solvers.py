@@ -162,11 +162,15 @@ def test_counts_alone_find_the_moons():
 
 def test_reheats_are_limited_and_only_help():
     problem, _ = counted()
-    answers = [solve(problem, random_state=0, n_init=1, n_reheats=k) for k in (0, 2, "auto")]
-    phases = [[i.phase for i in a.history.iterations if i.iteration == 0] for a in answers]
-    assert phases[0].count("reheat") == 0
-    assert phases[1].count("reheat") <= 2 < phases[2].count("reheat") <= 8
-    assert answers[2].objective <= answers[1].objective * (1 + 1e-4)
+    mean = []
+    for most in (0, 2, "auto"):
+        answers = [solve(problem, random_state=s, n_init=1, n_reheats=most) for s in range(4)]
+        phases = [[i.phase for i in a.history.iterations if i.iteration == 0] for a in answers]
+        reheats = [phase.count("reheat") for phase in phases]
+        assert max(reheats) <= (8 if most == "auto" else most)
+        mean.append(np.mean([a.objective for a in answers]))
+    assert min(reheats) > 2  # by default
+    assert mean[2] < mean[1] < mean[0]  # single starts may be lucky
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

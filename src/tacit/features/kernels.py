@@ -211,7 +211,8 @@ def _gamma(gamma: float | str, X: Any, weights: FloatArray | None) -> float:
         if gamma == "auto":
             return 1.0 / X.shape[1]
         variance = _variance(X, np.ones(X.shape[0]) if weights is None else weights)
-        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+        # Twelve digits: a row of weight 2 and two rows must not differ by rounding.
+        return float(f"{1.0 / (X.shape[1] * variance):.12g}") if variance > 0 else 1.0
     if not (isinstance(gamma, int | float | np.number) and 0 < gamma < np.inf):
         raise ValueError(f"gamma={gamma!r}; expected a positive number, 'scale' or 'auto'.")
     return float(gamma)
