@@ -74,7 +74,12 @@ def test_missing_data_is_one_sentence(tmp_path, monkeypatch):
         ("ssl", "sdp_splits=13", "sdp_splits=13; expected an integer, 0 to 12"),
         ("ssl", "sdp_splits", "--set sdp_splits: expected OPTION=VALUE"),
         ("ssl", "splits=2", "experiment 'ssl' has no option 'splits'; it has sdp_splits."),
-        ("moons-balance", "n=2", "experiment 'moons-balance' has no option 'n'; it has none."),
+        (
+            "moons-balance",
+            "n=2",
+            "no option 'n'; it has seeds, first_seed.",
+        ),
+        ("moons-balance", "seeds=0", "seeds=0; expected an integer, at least 1."),
     ],
 )
 def test_options_are_checked(tmp_path, name, option, words):

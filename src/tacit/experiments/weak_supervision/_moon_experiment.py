@@ -29,7 +29,14 @@ NAMES = {
 
 
 class MoonsExperiment(Experiment):
-    """Every method on ten instances of both layouts.
+    """Every method on instances of both layouts.
+
+    Parameters
+    ----------
+    seeds : int
+        Instances of each layout.
+    first_seed : int
+        Seed of the first one: another number gives instances that nobody has seen.
 
     Attributes
     ----------
@@ -45,23 +52,29 @@ class MoonsExperiment(Experiment):
     names: dict[str, str] = NAMES
     panels: tuple[str, ...]
 
+    def __init__(self, seeds: int = 10, first_seed: int = 0) -> None:
+        for name, value, least in (("seeds", seeds, 1), ("first_seed", first_seed, 0)):
+            if not isinstance(value, int) or value < least:
+                raise ValueError(f"{name}={value!r}; expected an integer, at least {least}.")
+        self.seeds = range(first_seed, first_seed + seeds)
+
     def settings(self) -> dict[str, Any]:
         """Noise, kernel width, starts of the baselines."""
         return SETTINGS
 
     def cells(self, quick: bool) -> list[Cell]:
         """Every method on every instance."""
-        seeds, n = (1, 120) if quick else (10, 600)
+        seeds, n = (self.seeds[:1], 120) if quick else (self.seeds, 600)
         return [
-            {"layout": layout, "seed": seed, "n": n, "method": method}
+            {"layout": layout, "seed": seed, "n": n, "method": method, "drawn": seed == seeds[0]}
             for layout in LAYOUTS
-            for seed in range(seeds)
+            for seed in seeds
             for method in self.names
         ]
 
     def run(self, cell: Cell) -> dict[str, Any]:
         """Fit one method to one instance; the first of each layout is drawn."""
-        return measure(self.kind, cell, course=cell["seed"] == 0)
+        return measure(self.kind, cell, course=bool(cell["drawn"]))
 
     def report(self, rows: Sequence[dict[str, Any]]) -> Report:
         """Errors, objectives and times by method, and the targets."""

@@ -66,8 +66,8 @@ def draw_moons(shown: Shown, rows: Rows, layout: str, folder: Path) -> Path:
     from matplotlib.figure import Figure
 
     rows = [row for row in rows if row["layout"] == layout]
-    first = {row["method"]: row for row in rows if row["seed"] == 0}
-    case = Moons.make(shown.kind, layout, 0, first["tacit"]["n"])
+    first = {row["method"]: row for row in rows if row["drawn"]}
+    case = Moons.make(shown.kind, layout, first["tacit"]["seed"], first["tacit"]["n"])
     size, panels, below = _boxes(layout, "known" in shown.panels)
     with rc_context(STYLE):
         figure = Figure(figsize=size, dpi=DPI)
