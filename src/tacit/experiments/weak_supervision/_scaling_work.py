@@ -102,7 +102,7 @@ def _timed(fit: Callable[[], object]) -> float:
 def _solver(cell: dict[str, Any]) -> dict[str, Any]:
     if cell["method"] == "sdp":
         return {"solver": "sdp", "loss": "softmax", "max_iter": cell["iterations"]}
-    return {"n_init": 1} if cell["method"] == "one start" else {}
+    return {"n_init": 1, "n_reheats": 0} if cell["method"] == "one start" else {}
 
 
 def _supervised(kernel: str) -> Any:

@@ -42,6 +42,7 @@ class Scaling(Experiment):
 
     name = "scaling"
     title = "CPU time against the number of rows"
+    revision = 2
     source = "000 Sec. 1.1 and 2 (growth of the work), Sec. 3.3 (the relaxation)"
 
     def settings(self) -> dict[str, Any]:
@@ -79,8 +80,9 @@ class Scaling(Experiment):
             "CPU seconds of one fit with one thread. tacit knows ten labels of each class, and the "
             "share of each class within a tenth; svc knows all labels.",
             _curve_table(curves, self.sheet["claimed"]),
-            "One start of tacit, its default number of starts, and the rounded relaxation, on "
-            "sets of the SSL benchmark with 10 labels; the same softmax objective for all.",
+            "One start of tacit without reheats, its default settings, and the rounded "
+            "relaxation, on sets of the SSL benchmark with 10 labels; the same softmax objective "
+            "for all.",
             _pair_table(pairs),
             target_table(targets),
         ]
@@ -160,7 +162,8 @@ def _targets(pairs: list[dict[str, Any]], lines: dict[str, Any]) -> list[Target]
         for method in ("one start", "default"):
             excess = max(pair[f"{method} objective"] / pair["sdp objective"] for pair in part)
             what = f"{kernel}: largest objective of tacit ({method}) over the relaxation's"
-            made.append(Target(what, excess, **lines["objective"]))
+            line = lines["objective"] if method == "default" else {}
+            made.append(Target(what, excess, **line))
     return made
 
 
