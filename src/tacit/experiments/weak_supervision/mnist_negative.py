@@ -30,7 +30,12 @@ Rows = Sequence[dict[str, Any]]
 
 
 class MnistNegative(Experiment):
-    """Every method on 10,000 balanced digits, for k = 1..8 and three seeds.
+    """Every method on 10,000 balanced digits, for k = 1..8.
+
+    Parameters
+    ----------
+    seeds : int
+        Draws of rows, hints and links.
 
     Notes
     -----
@@ -41,13 +46,18 @@ class MnistNegative(Experiment):
     title = "Digits from negative labels"
     source = "000 Fig. 3"
 
+    def __init__(self, seeds: int = 3) -> None:
+        if not isinstance(seeds, int) or seeds < 1:
+            raise ValueError(f"seeds={seeds!r}; expected an integer, at least 1.")
+        self.seeds = seeds
+
     def settings(self) -> dict[str, Any]:
         """Kernel width, C, cost of a link, landmarks."""
         return SETTINGS
 
     def cells(self, quick: bool) -> list[Cell]:
         """Supervised machines first, then every weak method for every k, seed and kind of hints."""
-        seeds, n, n_test = (1, 1000, 2000) if quick else (3, 10_000, 10_000)
+        seeds, n, n_test = (1, 1000, 2000) if quick else (self.seeds, 10_000, 10_000)
         cases = [("labels", 0, method) for method in SUPERVISED]
         ks = QUICK_KS if quick else KS
         cases += [(part, k, method) for part in PARTS for k in ks for method in WEAK]
