@@ -5,9 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tacit import HintClassifier
 from tacit.exceptions import MissingData
 from tacit.experiments import load
 from tacit.experiments.weak_supervision import _ssl_methods
+from tacit.experiments.weak_supervision._ssl_blend import (
+    Candidate,
+    average,
+    cheapest,
+    try_settings,
+)
 from tacit.experiments.weak_supervision._ssl_methods import Task, measure
 from tacit.experiments.weak_supervision._ssl_report import (
     accuracy_table,
@@ -15,6 +22,8 @@ from tacit.experiments.weak_supervision._ssl_report import (
     summarise,
     targets_of,
 )
+from tacit.hints import Labels
+from tacit.model_selection import HintFolds
 
 CELL = {"set": "bci", "labels": 10, "kernel": "linear", "split": 3}
 
@@ -76,6 +85,90 @@ def test_true_labels_of_other_rows_change_nothing(monkeypatch, method):
     assert before["accuracy"] == pytest.approx(
         (390 * before["accuracy_unlabelled"] + 10 * 100) / 400
     )
+
+
+# --- Averages in place of one choice --------------------------------------------------------------
+
+
+class Told(HintClassifier):
+    """Learns nothing; class "b" is the likelier the more labels it is given, and C."""
+
+    seen: list = []  # noqa: RUF012
+
+    def fit(self, X, y=None, *, hints=None, sample_weight=None):
+        (labels,) = (hint for hint in hints if isinstance(hint, Labels))
+        self.known = labels.rows()
+        self.seen.append((X[0, 0], self.known.tolist()))
+        return self
+
+    def predict_proba(self, X):
+        b = len(self.known) / 10 * self.C
+        return np.tile([1 - b, b], (len(X), 1))
+
+
+PART = np.array(["a", "b", None, "b", "a", None], object)
+
+
+def tried(*settings):
+    inputs = {"one": np.full((6, 1), 1.0), "two": np.full((6, 1), 2.0)}
+    inputs["one"][:, 0] += np.arange(6) / 10  # tells rows, and so folds, apart
+    Told.seen.clear()
+    return list(try_settings(settings, inputs, HintFolds(PART, None, 6, ["a", "b"]), 2))
+
+
+def test_probabilities_of_all_fits_are_averaged_only_where_there_are_local_minima():
+    """Four labels give .4 C, the two folds .2 C each: on average .8 C / 3."""
+    for C in (1.0, 2.0):
+        joint, supervised = tried(
+            ("one", Told(C=C, solver="admm")), ("one", Told(C=C, solver="inductive"))
+        )
+        np.testing.assert_allclose(joint.P, np.tile([1 - 0.8 * C / 3, 0.8 * C / 3], (6, 1)))
+        np.testing.assert_allclose(supervised.P, np.tile([1 - 0.4 * C, 0.4 * C], (6, 1)))
+        assert joint.likelihood == supervised.likelihood
+
+
+def test_likelihood_of_all_hidden_labels():
+    """Half of them "b": with even odds each of the four costs log 2, whatever the temperature."""
+    (even,) = tried(("one", Told(C=2.5)))
+    assert even.likelihood == pytest.approx(-4 * np.log(2))
+
+
+def test_all_widths_see_the_same_folds():
+    tried(("one", Told()), ("two", Told()))
+    one = [known for x, known in Told.seen if x == 1.0]
+    assert one == [known for x, known in Told.seen if x == 2.0]
+    assert one[0] == [0, 1, 3, 4]
+    assert sorted(one[1] + one[2]) == [0, 1, 3, 4]
+
+
+def candidate(likelihood, b, **settings):
+    return Candidate(HintClassifier(**settings), "", likelihood, np.array([[1 - b, b]]))
+
+
+def test_the_best_ones_kind_is_averaged_by_likelihood():
+    """Odds of 9 to 1 in likelihood, 3 to 1 at its root: .75 x .8 + .25 x .4 = .7."""
+    found = [
+        candidate(-1.0, 0.8, solver="admm"),
+        candidate(-1.0 - np.log(9), 0.4, solver="admm", C=3.0),
+        candidate(-1.1, 0.0, solver="inductive"),
+    ]
+    P, best = average(found, 0.5)
+    np.testing.assert_allclose(P, [[0.3, 0.7]])
+    assert best is found[0]
+    P, best = average(found[1:], 0.5)
+    np.testing.assert_allclose(P, [[1.0, 0.0]])
+    assert best is found[2]
+
+
+def test_labels_keep_what_is_known_and_the_shares():
+    """One "a" of four labels: Beta(3, 5) within [.170, .596] at .8: 2 to 5 of ten are "a"."""
+    part = np.array(["a", "b", "b", "b", *[None] * 6], object)
+    folds = HintFolds(part, None, 10, ["a", "b"])
+    likely = np.array([0.1, 0.9, 0.2, 0.2, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05])
+    found = cheapest(np.stack([likely, 1 - likely], axis=1), part, folds, 0.8)
+    assert found.tolist() == ["a", "b", "b", "b", "a", *["b"] * 5]
+    many = cheapest(np.stack([1 - likely, likely], axis=1), part, folds, 0.8)
+    assert many.tolist() == ["a", *["b"] * 5, *["a"] * 4]
 
 
 def row(method, split, accuracy, labels=100, chosen="C=1"):
