@@ -15,7 +15,7 @@ All arrays are of one library, on one device and of one dtype: those of K or X.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import array_api_compat
@@ -27,8 +27,8 @@ from tacit.backends import Array, array_namespace, as_like, norm
 
 __all__ = ["NOT_SEMIDEFINITE", "ScoreSpace", "product", "product_t", "top_eigenvalue", "total"]
 
-# Rows of a matrix that are brought to a higher precision together.
-CHUNK = 1024
+# Entries of a matrix that are brought to a higher precision together.
+CHUNK = 250_000
 
 # Least and most products spent on the largest eigenvalue.
 LANCZOS = (12, 60)
@@ -103,7 +103,7 @@ def product(A: Array, v: Array) -> Array:
     if A.dtype == v.dtype:
         return A @ v
     xp = array_namespace(v)
-    return xp.concat([xp.astype(A[a : a + CHUNK], v.dtype) @ v for a in range(0, len(A), CHUNK)])
+    return xp.concat([xp.astype(A[rows], v.dtype) @ v for rows in _parts(A)])
 
 
 def product_t(A: Array, v: Array) -> Array:
@@ -111,8 +111,12 @@ def product_t(A: Array, v: Array) -> Array:
     if A.dtype == v.dtype:
         return A.T @ v
     xp = array_namespace(v)
-    parts = (slice(a, a + CHUNK) for a in range(0, len(A), CHUNK))
-    return sum(xp.astype(A[rows], v.dtype).T @ v[rows] for rows in parts)
+    return sum(xp.astype(A[rows], v.dtype).T @ v[rows] for rows in _parts(A))
+
+
+def _parts(A: Array) -> Iterator[slice]:
+    step = max(1, CHUNK // max(A.shape[1], 1))
+    return (slice(a, a + step) for a in range(0, len(A), step))
 
 
 def total(a: Array, b: Array) -> float:
