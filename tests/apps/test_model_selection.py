@@ -282,3 +282,11 @@ def test_contradicting_hints_score_nothing():
 def test_wrong_arguments(arguments, words):
     with pytest.raises((ValueError, TypeError), match=re.escape(words)):
         cross_val_hints(FAST, X, **arguments)
+
+
+@pytest.mark.parametrize("unknown", [-1, np.nan])
+def test_scorers_take_labels_that_are_numbers(unknown):
+    y = np.where(np.arange(len(X)) % 3 == 0, unknown, (X[:, 0] > np.median(X[:, 0])).astype(int))
+    numbers = HintClassifier(kernel="linear", unlabeled=-1, n_init=1, random_state=0)
+    own = cross_val_hints(numbers, X, y, cv=3)
+    assert cross_val_hints(numbers, X, y, cv=3, scoring="accuracy") == pytest.approx(own, abs=0.2)

@@ -278,3 +278,20 @@ def test_a_kernel_that_looks_alike_from_every_row():
         problem = Problem(K[np.ix_(order, order)], known, kernel="precomputed", classes=range(4))
         found.append(solve(problem, random_state=0, n_init=1).objective)
     assert found == pytest.approx([found[0]] * 3, rel=SHUFFLED)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_features_of_very_different_sizes(dtype):
+    """A polish that has not converged is still no worse than no classifier at all."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal((300, 3)), 5e4 + 2e4 * rng.standard_normal(300)])
+    known = hints.Labels(np.arange(300), (X[:, 0] > 0).astype(int))
+    problem = Problem(X, known, kernel="linear", dtype=dtype)
+    answer = solve(problem, random_state=0, max_iter=20)
+    assert answer.objective <= 300.0
+    assert answer.fixed_bound <= answer.objective
+
+
+def test_no_features():
+    with pytest.raises(ValueError, match="X has 0 features for 5 rows; at least one is needed"):
+        solve(Problem(np.zeros((5, 0)), hints.Labels([0, 1], [0, 1]), kernel="linear"))

@@ -157,3 +157,11 @@ def test_other_kernels_are_refused_in_one_sentence(model):
     problem = replace(rows(False), **model)
     with pytest.raises(ValueError, match=r"solver='consensus' is for linear models, got kernel="):
         solve(problem, "consensus")
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_the_classifier_left_unpolished_is_that_of_the_last_iteration(loss):
+    problem = replace(rows(False, n=60), loss=loss)
+    left = solve(problem, "consensus", polish=False, random_state=0, n_init=1)
+    assert left.objective <= 1.01 * left.history.iterations[-1].objective
+    assert left.objective == pytest.approx(problem.objective(left.coef, left.labels), rel=1e-9)

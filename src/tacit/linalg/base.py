@@ -25,7 +25,15 @@ import scipy.linalg
 
 from tacit.backends import Array, array_namespace, as_like, norm
 
-__all__ = ["NOT_SEMIDEFINITE", "ScoreSpace", "product", "product_t", "top_eigenvalue", "total"]
+__all__ = [
+    "CHUNK",
+    "NOT_SEMIDEFINITE",
+    "ScoreSpace",
+    "product",
+    "product_t",
+    "top_eigenvalue",
+    "total",
+]
 
 # Entries of a matrix that are brought to a higher precision together.
 CHUNK = 250_000

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tacit.backends import Array, array_namespace, eigh
+from tacit.backends import Array, array_namespace, as_like, double, eigh
 from tacit.exceptions import NotConverged
-from tacit.linalg.base import ScoreSpace, at, product, product_t, top_eigenvalue, total
+from tacit.linalg.base import CHUNK, ScoreSpace, at, product, product_t, top_eigenvalue, total
 from tacit.linalg.cg import conjugate_gradients
 from tacit.linalg.kernel import EigenSpace
 
@@ -50,11 +50,14 @@ class _Features(ScoreSpace):
 
 
 class LinearSpace(_Features):
-    """Explicit features by the eigendecomposition of X' X; nothing of size N x N."""
+    """Explicit features by the eigendecomposition of X' X; nothing of size N x N.
+
+    It is made in double precision: features of very different sizes need it.
+    """
 
     def __init__(self, X: Any) -> None:
         super().__init__(X)
-        d, self._V = eigh(_dense(X.T @ X))
+        d, self._V = eigh(_square(X))
         xp = array_namespace(d)
         self._d = xp.clip(d, min=0.0)
         self.top = float(self._d[-1])
@@ -62,7 +65,8 @@ class LinearSpace(_Features):
 
     def project(self, T: Array, rho: float, nu: float) -> tuple[Array, Array]:  # noqa: D102
         shrink = rho / (2.0 * nu + rho * self._d)
-        W = self._V @ (shrink[:, None] * (self._V.T @ _plain(self._X.T @ T)))
+        pull = double(_plain(self._X.T @ T))
+        W = as_like(self._V @ (shrink[:, None] * (self._V.T @ pull)), T)
         return _plain(self._X @ W), W
 
     def features(self, rows: npt.NDArray[np.intp]) -> Array | None:  # noqa: D102
@@ -76,10 +80,6 @@ class LinearSpace(_Features):
     def part(self, rows: npt.NDArray[np.intp]) -> LinearSpace:
         """Return the scores of some of the rows."""
         return LinearSpace(at(self._X, rows))
-
-    def scores(self, W: Array) -> Array:
-        """Scores X W of given weights."""
-        return _plain(self._X @ W)
 
     def gather(self, slopes: Array) -> Array:
         """Return X' slopes."""
@@ -155,6 +155,16 @@ class IterativeSpace(_Features):
 def _plain(product: Any) -> Array:
     """Products with sparse matrices may be numpy matrices."""
     return np.asarray(product) if isinstance(product, np.matrix) else product
+
+
+def _square(X: Any) -> Array:
+    """X' X in double precision."""
+    if sp.issparse(X):
+        X = X.astype(np.float64)
+        return _dense(X.T @ X)
+    xp, step = array_namespace(X), max(1, CHUNK // max(X.shape[1], 1))
+    parts = (double(X[a : a + step]) for a in range(0, len(X), step))
+    return sum((part.T @ part for part in parts), start=xp.zeros_like(double(X[:0].T @ X[:0])))
 
 
 def _dense(X: Any) -> Array:

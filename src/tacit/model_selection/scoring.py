@@ -166,7 +166,7 @@ def _score(
         warnings.warn(f"{params}: {error}", FitFailedWarning, stacklevel=2)
         return float(error_score)
     if scorer is not None:
-        return scorer(fitted, _safe_indexing(X, known.hidden), known.names)
+        return scorer(fitted, _safe_indexing(X, known.hidden), np.array(known.names.tolist()))
     found = fitted.transduction_[known.hidden].tolist()
     return float(np.mean([plain(a) == b for a, b in zip(found, known.names, strict=True)]))
 

@@ -181,6 +181,8 @@ def read_rows(X: Any, kernel: str | Callable[..., Any]) -> Any:
         raise ValueError(f"X must be two-dimensional, rows by features; got shape {X.shape}.")
     if X.shape[0] == 0:
         raise ValueError("the problem has 0 rows; at least one is needed.")
+    if X.shape[1] == 0:
+        raise ValueError(f"X has 0 features for {X.shape[0]} rows; at least one is needed.")
     require_finite(X)
     X = X.detach() if is_torch(X) else X  # nothing is learned through the rows
     if isinstance(kernel, str) and kernel == "precomputed":

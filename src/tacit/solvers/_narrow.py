@@ -149,7 +149,7 @@ class Narrow:
                 X: Any = self.space.features(rows[active])
                 part = X.T @ (share[active, None] * X)
                 H[c * d : (c + 1) * d, e * d : (e + 1) * d] += part
-        step = scipy.linalg.solve(H, -g.T.ravel(), assume_a="pos", check_finite=False)
+        step = _solve_definite(H, -g.T.ravel(), float(np.finfo(g.dtype).eps))
         return np.asarray(step.reshape(P, d).T, g.dtype)
 
     def _curvature(self, V: FloatArray, rows: npt.NDArray[np.intp], rho: float) -> FloatArray:
@@ -218,3 +218,10 @@ def narrow_polish(
         max_iter=max_iter,
     )
     return replace(end.best, rho=end.rho), status
+
+
+def _solve_definite(H: FloatArray, b: FloatArray, eps: float) -> FloatArray:
+    """Solve H x = b with as small a ridge as rounding of H asks for."""
+    values, vectors = scipy.linalg.eigh(H, check_finite=False)
+    ridge = eps * max(float(values[-1]), 0.0)
+    return np.asarray(vectors @ ((vectors.T @ b) / np.maximum(values, ridge)))

@@ -127,7 +127,8 @@ class ADMM:
             if found.status is Status.MAX_ITER and outcome.status is Status.CONVERGED:
                 outcome = replace(outcome, status=found.status)
         else:
-            left = unpolished(self.problem, self.space, labels, best.dual, best.coef)
+            exact = self.space.exact and self.updates is Anneal
+            left = unpolished(self.problem, self.space, labels, best.dual, best.coef, exact)
             status = self.loop.ended or Status.UNPOLISHED
             outcome = Outcome(left, labels, status, tuple(objectives))
         if self._counted:

@@ -125,6 +125,11 @@ class FixedLabels:
         bound = self.bound(slopes)
         return replace(s, bound=bound, slopes=slopes) if bound > s.bound else s
 
+    def better(self, s: Polished, F: Array, coef: Array) -> Polished:
+        """Take these scores as the best so far if they are."""
+        objective = self.objective(F, coef)
+        return replace(s, objective=objective, best=(F, coef)) if objective < s.objective else s
+
     def certified(self, s: Polished) -> Polished:
         """J and its bound from the coefficients that are returned, in double precision."""
         assert s.best is not None
@@ -166,16 +171,19 @@ class FixedLabels:
 
 
 def unpolished(
-    problem: Problem, space: ScoreSpace, labels: Labels, dual: Array, coef: Array
+    problem: Problem, space: ScoreSpace, labels: Labels, dual: Array, coef: Array, exact: bool
 ) -> Polished:
     """Classifier that an anneal left as it is, with its objective and bound.
 
     After an exact alpha-step the multiplier is -2 nu alpha. After an inexact one it is not near
-    that for a long time (a few steps of conjugate gradients leave small modes to it), and what
-    separates the classes is the coefficients.
+    that for a long time (a few steps of conjugate gradients leave small modes to it), and in the
+    consensus form it never is: what separates the classes is the coefficients.
     """
     fixed = FixedLabels(problem, space, labels, np.inf)
-    F, coef = space.expand(dual / (-2.0 * problem.nu_) if space.exact else coef)
+    if exact:
+        F, coef = space.expand(dual / (-2.0 * problem.nu_))
+    else:
+        F = space.scores(coef)
     left = Polished(F, dual, coef, np.nan, np.nan, np.nan, 0, fixed.hint_cost, (F, coef), dual)
     return fixed.certified(left)
 
@@ -199,7 +207,11 @@ def polish(
     fixed = FixedLabels(problem, space, labels, tol)
     # Scores are of order one; this is where typical modes of K balance.
     rho = 2.0 * problem.nu_ / max(space.scale, 1e-12)
-    first = Polished(F, dual, 0.0 * F, np.inf, -np.inf, rho, 0, fixed.hint_cost)
+    first = fixed.better(
+        Polished(F, dual, 0.0 * F, np.inf, -np.inf, rho, 0, fixed.hint_cost),
+        *space.expand(0.0 * dual),
+    )
+    first = fixed.better(first, *space.expand(dual / (-2.0 * problem.nu_)))
     last, status = loop.run(
         first, fixed.step, fixed.done, run=run, phase="polish", max_iter=max_iter
     )
