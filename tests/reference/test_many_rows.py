@@ -201,3 +201,15 @@ def test_memory_of_as_many_components_as_there_are_by_default(approximation, cou
     X = np.random.default_rng(0).standard_normal((4000, 5))
     by_default = Problem(X, classes=[0, 1], approximation=approximation)
     assert memory_estimate(by_default) == memory_estimate(replace(by_default, n_components=count))
+
+
+@pytest.mark.parametrize("solver", ["admm", "em"])
+def test_fits_from_nothing_are_made_in_the_weights(solver, monkeypatch):
+    problem, y = grouped(600, 20)
+    problem = replace(problem, hints=hints.Labels(np.arange(600), y))
+    usual = solve(problem, solver, random_state=0, n_init=1)
+    monkeypatch.setattr("tacit.solvers.alternate.MANY", 500)
+    quick = solve(problem, solver, random_state=0, n_init=1)
+    assert quick.status is Status.CONVERGED
+    assert quick.n_iter < usual.n_iter
+    assert quick.objective == pytest.approx(usual.objective, rel=2e-4)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from tacit.backends import Array, to_numpy
+from tacit.backends import Array, as_like, to_numpy
 from tacit.linalg import ScoreSpace
 from tacit.oracles import Oracle
 from tacit.problem import Problem
 from tacit.result import Status
 from tacit.solvers._loop import Loop
-from tacit.solvers._narrow import narrow_polish
+from tacit.solvers._narrow import fits, narrow_polish
 from tacit.solvers.polish import Polished, polish
 
 __all__ = ["Labels", "Outcome", "alternate", "in_original_order"]
@@ -21,6 +21,8 @@ __all__ = ["Labels", "Outcome", "alternate", "in_original_order"]
 Labels = npt.NDArray[np.int32]
 
 MAX_SWEEPS = 100
+# From so many rows on, a fit from nothing is made in the weights where they are few.
+MANY = 20_000
 ROUNDING = 1e-12
 
 
@@ -51,14 +53,17 @@ def alternate(
 ) -> Outcome:
     """Fit the classifier, then the labels, as long as that lowers J by more than `tol`.
 
-    `start` holds scores and multiplier. With weights `coef` as well, the classifier is fitted in
-    the weights (`narrow_polish`).
+    `start` holds scores and multiplier. With weights `coef` as well, or where nothing is given for
+    many rows and few weights, the classifier is fitted in the weights (`narrow_polish`).
 
     Notes
     -----
     Equation: (1) in 000, coordinate descent of section 1.1
     """
     rows, rho = np.arange(len(labels)), None
+    if start is None and problem.n >= MANY and fits(problem, space):
+        zero = as_like(np.zeros((problem.n, problem.n_columns)), space.like)
+        start, coef = (zero, zero), space.expand(zero)[1]
     for sweep in range(MAX_SWEEPS):
         if coef is None:
             end, status = polish(
