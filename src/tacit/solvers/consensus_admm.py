@@ -34,16 +34,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from tacit.backends import Array, array_namespace
-from tacit.linalg import ScoreSpace
-from tacit.oracles import Oracle
-from tacit.problem import Problem
 from tacit.solvers._descent import descend
-from tacit.solvers._loop import Loop, Measured
+from tacit.solvers._loop import Measured
 from tacit.solvers.admm import ADMM
-from tacit.solvers.alternate import Outcome
 from tacit.solvers.kernel_admm import Annealing, State, rms
 
 __all__ = ["Consensus", "ConsensusADMM", "ConsensusState"]
@@ -128,7 +122,7 @@ class Consensus(Annealing):
 
 
 @dataclass(frozen=True)
-class ConsensusADMM:
+class ConsensusADMM(ADMM):
     """Consensus DC-ADMM for linear models: starts, reheats and polish are those of `ADMM`.
 
     An iteration solves no linear system. It moves W no faster than a gradient step, so modes of the
@@ -139,16 +133,7 @@ class ConsensusADMM:
     Equation: Alg. 1, Alg. 2 in 000, corrected
     """
 
-    problem: Problem
-    space: ScoreSpace
-    oracle: Oracle
-    loop: Loop
-    rng: np.random.Generator
-    n_init: int | str
-    max_iter: int
-    tol: float
-    polish: bool = True
-    n_reheats: int | str = "auto"
+    updates: type[Annealing] = Consensus
 
     def __post_init__(self) -> None:
         if not self.problem.kernel_.linear or self.problem.approximation is not None:
@@ -157,19 +142,3 @@ class ConsensusADMM:
                 f"approximation={self.problem.approximation!r}; use kernel='linear' with "
                 "approximation=None, or solver='admm'."
             )
-
-    def solve(self) -> Outcome:
-        """Run everything."""
-        return ADMM(
-            self.problem,
-            self.space,
-            self.oracle,
-            self.loop,
-            self.rng,
-            self.n_init,
-            self.max_iter,
-            self.tol,
-            self.polish,
-            self.n_reheats,
-            Consensus,
-        ).solve()

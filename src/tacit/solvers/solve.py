@@ -28,7 +28,7 @@ from tacit.solvers.sdp import SDP
 
 __all__ = ["SOLVERS", "solve"]
 
-JointSolver: TypeAlias = type[ADMM] | type[ConsensusADMM] | type[HardEM] | type[SDP]
+JointSolver: TypeAlias = type[ADMM] | type[HardEM] | type[SDP]
 # What looks for labels and classifier together; and what only fits the labelled rows.
 JOINT: dict[str, JointSolver] = {
     "admm": ADMM,
@@ -38,8 +38,6 @@ JOINT: dict[str, JointSolver] = {
 }
 SOLVERS: dict[str, JointSolver | type[Inductive]] = {**JOINT, "inductive": Inductive}
 
-# Those that can do without a polish.
-POLISHING = (ADMM, ConsensusADMM)
 CLUSTER_SOLVERS = ("kmeans",)
 
 
@@ -160,7 +158,7 @@ def solve(
             space = ordered.space(features, rng)
             given = (ordered, space, front.oracle, loop, rng, n_init, max_iter, tol)
             chosen, more = JOINT[solver], (polish, n_reheats)
-            run = chosen(*given, *more) if issubclass(chosen, POLISHING) else chosen(*given)
+            run = chosen(*given, *more) if issubclass(chosen, ADMM) else chosen(*given)
             outcome = run.solve()
     outcome = in_original_order(outcome, front.back, features.explicit)
     if not features.explicit and problem.kernel != "precomputed":
