@@ -12,7 +12,9 @@ from threadpoolctl import threadpool_limits
 from tacit import HintClassifier, InfeasibleHints, NotConverged, Problem, Status, hints, solve
 from tacit.datasets import make_batches, make_four_moons, make_links
 from tacit.losses import LOSSES
+from tacit.oracles import select_oracle
 from tacit.solvers import SOLVERS
+from tacit.solvers.starts import random_labels, smooth_labels
 
 # Sums over the rows in another order, through several hundred iterations.
 SHUFFLED = 1e-9
@@ -158,6 +160,37 @@ def test_counts_alone_find_the_moons():
     known = make_batches(y, 25, 12, 1, random_state=1)
     answer = solve(Problem(X, known, gamma=8.0, classes=range(4)), random_state=1)
     assert np.mean(answer.labels != y) <= 0.02
+
+
+def overlapping(seed, kernel, C, gamma=0.5):
+    """Two classes in the plane that overlap, their shares, and a row of each."""
+    rng = np.random.default_rng(1000 + seed)
+    y = (rng.random(120) < 0.4).astype(int)
+    X = rng.normal(size=(120, 2)) + 1.2 * np.c_[y, y]
+    rows = [int(np.flatnonzero(y == c)[0]) for c in (0, 1)]
+    share = hints.Share({1: max(y.mean() - 0.05, 0.0)}, {1: y.mean() + 0.05})
+    return Problem(X, share + hints.Labels(rows, [0, 1]), kernel=kernel, gamma=gamma, C=C)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("kernel", "C"), [("linear", 10.0), ("rbf", 1.0), ("rbf", 100.0)])
+def test_starts_are_compared_by_what_their_labels_are_worth(kernel, C, seed):
+    """What an anneal leaves may be ten times the objective at its labels: not a measure."""
+    problem = overlapping(seed, kernel, C)
+    ours = solve(problem, random_state=0)
+    baseline = solve(problem, "em", n_init=20, random_state=0, tol=1e-3)
+    assert ours.objective <= baseline.objective * (1 + 1e-3)
+
+
+def test_guesses_satisfy_the_hints_and_differ():
+    problem, _ = counted()
+    oracle = select_oracle(problem.program).oracle(problem.program)
+    rng = np.random.default_rng(0)
+    space = problem.space(problem.feature_map(rng), rng)
+    for guess in (random_labels, smooth_labels):
+        found = [guess(problem, space, oracle, rng) for _ in range(2)]
+        assert all(problem.violation(labels) == 0 for labels in found)
+        assert np.mean(found[0] != found[1]) > 0.1
 
 
 def test_reheats_are_limited_and_only_help():

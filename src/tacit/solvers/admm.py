@@ -1,4 +1,9 @@
-"""The default solver: soft starts, anneals, reheats from the best, polish."""
+"""The default solver: starts, anneals, reheats from the best, polish.
+
+What an anneal leaves is no measure of the labels it found: its penalty freezes labels long before
+the classifier has followed. Ends are therefore compared after a rough fit to their labels and the
+label steps that follow from it; a reheat goes on from there.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +24,7 @@ from tacit.solvers.alternate import Outcome, alternate
 from tacit.solvers.kernel_admm import TIE_NOISE, Anneal, Annealing, State
 from tacit.solvers.polish import unpolished
 from tacit.solvers.schedules import Schedule, quick, settle, transition
-from tacit.solvers.starts import soft_labels, start_from
+from tacit.solvers.starts import Guess, random_labels, smooth_labels, soft_labels, start_from
 
 __all__ = ["ADMM"]
 
@@ -47,18 +52,24 @@ class Plan:
 KEEP = Plan(ridge=10.0, first=1.0, growth=1.05)
 # MELT begins near the transition 2 nu / d_max (its `first` is in that unit), where only the widest
 # modes of K are active: for hints that say much together and little on average, such as counts.
+# Where few reheats may follow, the first start melts, too: kept labels of counted rows are far from
+# the best until then (one reheat leaves 2 to 5 % of the objective, a melt without any 0.3 %).
 MELT = Plan(ridge=1.0, first=1.5, growth=1.045)
+# Counted rows are started in turn from soft labels, from the cheapest labels for smooth random
+# scores, and from those for random costs: what one of them never finds another does. A guess costs
+# a fraction of an anneal, so that the best of a few is taken.
+KINDS: tuple[Plan | Guess, ...] = (KEEP, smooth_labels, random_labels, MELT)
+GUESSES = 5
 # A reheat goes back to a few times the transition from the best answer of its start and keeps its
-# multiplier: poor minima do not survive that, good ones do. On four moons from batch counts one
-# start with reheats ends at the best objective known in about six of seven cases, a start alone in
-# one of three; starts go on until two of them agree on the best objective. Where few reheats
-# may follow, the first start melts, too: kept labels of counted rows are far from the best until
-# then (one reheat leaves 2 to 5 % of the objective, a melt without any 0.3 %).
+# multiplier: poor minima do not survive that, good ones do.
 REHEAT, SPREAD, GROWTH_REHEAT = 3.0, 0.7, 1.06
 MAX_REHEATS, PATIENCE = 8, 3
-MAX_STARTS, AGREE, IMPROVED = 6, 2e-3, 1e-4
+# Starts go on until two of them agree on the best objective, once there are MIN_STARTS.
+MIN_STARTS, MAX_STARTS, AGREE, IMPROVED = 3, 6, 2e-3, 1e-4
 # A sample of many rows has far more rows than weights, and starts there differ little.
 MAX_STARTS_PART = 3
+# Ends are compared after a fit to this gap, in at most so many iterations a label step.
+ROUGH, ROUGH_STEPS = 1e-2, 300
 
 
 @dataclass(frozen=True)
@@ -74,8 +85,8 @@ class ADMM:
     rng : Generator
         Everything random.
     n_init : int or "auto"
-        Soft starts. By default one, or where counts are bounded as many (up to six) as it takes
-        for two of them to agree on the best objective.
+        Starts. By default one, or where counts are bounded as many (three to six) as it takes for
+        two of them to agree on the best objective.
     max_iter : int
         Iterations of one run.
     tol : float
@@ -145,10 +156,13 @@ class ADMM:
         oracle = balance.oracle()
         if oracle is None:
             return np.inf
+        if self._alone and self.polish:
+            ends[:] = [self._fit(end, objectives) for end in ends]
         bounded = replace(self, oracle=oracle)
         held = _lowest([bounded._start(number, objectives) for number in range(len(ends))])
         again = Schedule(BACK * held.rho, GROWTH_RELEASE)
-        ends += [held, self._anneal(State(held.F, held.dual), again, "release", objectives)]
+        free = self._anneal(State(held.F, held.dual), again, "release", objectives)
+        ends += [held, self._fit(free, objectives) if self.polish else free]
         return held.objective
 
     def _climb(self, below: Level) -> Outcome:
@@ -185,29 +199,74 @@ class ADMM:
         if not self._counted:
             return True
         first, *others = sorted(ends, key=lambda s: s.objective)
+        if len(ends) >= (MAX_STARTS_PART if self.part else MAX_STARTS):
+            return True
         agree = bool(others) and others[0].objective - first.objective <= AGREE * first.fit
-        return agree or len(ends) >= (MAX_STARTS_PART if self.part else MAX_STARTS)
+        return agree and len(ends) >= MIN_STARTS
 
     def _start(self, number: int, objectives: list[float]) -> State:
-        """One soft start, annealed, and reheated as long as that helps."""
-        reheats = self._reheats
-        plan = MELT if self._counted and (number > 0 or reheats < PATIENCE) else KEEP
+        """One start, and reheats as long as they help."""
+        best = self._begin(number, objectives)
+        reheats, idle = self._reheats, 0
+        while reheats > 0 and idle < PATIENCE and not self.loop.ended:
+            first = REHEAT * self._transition * float(np.exp(self.rng.uniform(-SPREAD, SPREAD)))
+            again = Schedule(first, GROWTH_REHEAT)
+            end = self._anneal(State(best.F, best.dual), again, "reheat", objectives)
+            end = self._fit(end, objectives)
+            idle = 0 if end.objective < best.objective - IMPROVED * best.fit else idle + 1
+            best = _lowest([best, end])
+            reheats -= 1
+        return best
+
+    def _begin(self, number: int, objectives: list[float]) -> State:
+        """First answer of a start: an anneal from soft labels, or a fit to guessed ones."""
+        kind = KINDS[number % len(KINDS)] if self._counted else KEEP
+        if not isinstance(kind, Plan):
+            return _lowest([self._guess(kind, objectives) for _ in range(GUESSES)])
+        plan = MELT if self._counted and self._reheats < PATIENCE else kind
         soft = soft_labels(self.problem, self.oracle, self.rng, self.loop, sampled=number > 0)
         F, dual = start_from(self.problem, self._coarse, soft, plan.ridge)
         unit = self.problem.unit_weight
         schedule = Schedule(plan.first * (self._transition if plan is MELT else unit), plan.growth)
         if isinstance(self._coarse, LowRankSpace) and not self._counted:
             schedule = quick(unit)
-        best = self._anneal(State(F, dual), schedule, "start", objectives)
-        idle = 0
-        while reheats > 0 and idle < PATIENCE and not self.loop.ended:
-            first = REHEAT * self._transition * float(np.exp(self.rng.uniform(-SPREAD, SPREAD)))
-            again = Schedule(first, GROWTH_REHEAT)
-            end = self._anneal(State(best.F, best.dual), again, "reheat", objectives)
-            idle = 0 if end.objective < best.objective - IMPROVED * best.fit else idle + 1
-            best = _lowest([best, end])
-            reheats -= 1
-        return best
+        end = self._anneal(State(F, dual), schedule, "start", objectives)
+        return end if self._alone else self._fit(end, objectives)
+
+    def _guess(self, kind: Guess, objectives: list[float]) -> State:
+        """Fit to random labels, and take the labels that follow from it."""
+        labels = kind(self.problem, self._coarse, self.oracle, self.rng)
+        zero = as_like(np.zeros((self.problem.n, self.problem.n_columns)), self._coarse.like)
+        objectives.append(np.inf)
+        return self._fit(State(zero, zero, labels, rho=self.problem.unit_weight), objectives)
+
+    @property
+    def _alone(self) -> bool:
+        """Whether a start has nothing to be compared with."""
+        one = self.n_init == 1 or (self.n_init == "auto" and not self._counted)
+        return one and self._reheats == 0
+
+    def _fit(self, end: State, objectives: list[float]) -> State:
+        """Fit the classifier to the labels of the last run, roughly, and the labels to it."""
+        if self.loop.ended and np.isfinite(end.objective):
+            return end
+        found = alternate(
+            self.problem,
+            self._coarse,
+            self.oracle,
+            self.loop,
+            _labels(end),
+            run=len(objectives) - 1,
+            tol=max(self.tol, ROUGH),
+            max_iter=min(self.max_iter, ROUGH_STEPS),
+            start=(end.F, end.dual),
+            coef=end.coef if self.part else None,
+        )
+        p = found.polished
+        objectives[-1] = p.objective
+        state = State(p.F, p.dual, found.labels, p.coef)
+        cost = p.hint_cost
+        return replace(state, objective=p.objective, hint_cost=cost, rho=end.rho, status=end.status)
 
     @property
     def _reheats(self) -> int:
