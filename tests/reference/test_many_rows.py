@@ -136,37 +136,42 @@ import sys
 import numpy as np
 from tacit import Problem, hints, solve
 from tacit.problem import memory_estimate
-n, model = int(sys.argv[1]), eval(sys.argv[2])
+n, model, solver = int(sys.argv[1]), eval(sys.argv[2]), sys.argv[3]
 rng = np.random.default_rng(0)
 y = rng.integers(0, 4, n)
 X = rng.normal(size=(4, 20))[y] + rng.normal(size=(n, 20))
 
 def problem(k):
     known = hints.Not(np.arange(k), (y[:k] + 1) % 4)
+    if solver == "inductive":
+        few = np.arange(0, k, 50)
+        known = hints.Labels(few, y[few])
     return Problem(X[:k], known, classes=range(4), **model)
 
-solve(problem(200), random_state=0, max_iter=3, polish=False)
+solve(problem(200), solver, random_state=0, max_iter=3, polish=False)
 open("/proc/self/clear_refs", "w").write("5")
 before = int(open("/proc/self/statm").read().split()[1]) * 4096
-solve(problem(n), random_state=0, max_iter=6, polish=False)
+solve(problem(n), solver, random_state=0, max_iter=6, polish=False)
 peak = [int(x.split()[1]) for x in open("/proc/self/status") if x.startswith("VmHWM")][0] * 1024
-print(memory_estimate(problem(n)).total / (peak - before))
+print(memory_estimate(problem(n), solver).total / (peak - before))
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
 @pytest.mark.parametrize(
-    ("n", "model"),
+    ("n", "model", "solver"),
     [
-        (3000, {}),
-        (4000, {"dtype": "float32"}),
-        (100_000, {"kernel": "linear"}),
-        (15_000, {"approximation": "lowrank", "n_components": 800}),
+        (3000, {}, "admm"),
+        (4000, {"dtype": "float32"}, "admm"),
+        (100_000, {"kernel": "linear"}, "admm"),
+        (15_000, {"approximation": "lowrank", "n_components": 800}, "admm"),
+        (60_000, {}, "inductive"),
+        (60_000, {"approximation": "nystroem", "n_components": 300}, "inductive"),
     ],
 )
-def test_memory_is_what_was_said(n, model):
+def test_memory_is_what_was_said(n, model, solver):
     done = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(n), repr(model)],
+        [sys.executable, "-c", MEASURE, str(n), repr(model), solver],
         capture_output=True,
         text=True,
         check=True,
@@ -183,6 +188,19 @@ def test_too_little_memory_is_said_before_any_is_taken(monkeypatch):
     assert "dtype='float32'" in str(error.value)
     assert isinstance(error.value, MemoryError)
     assert "space" not in problem.__dict__
+
+
+def test_labelled_rows_alone_need_no_kernel_matrix_of_all(monkeypatch):
+    """5000 rows: 200 MB and more for their kernel matrix, not a tenth of it for 50 labels."""
+    problem, y = grouped(5000, 20, kernel="rbf")
+    problem = replace(problem, hints=hints.Labels(np.arange(50), y[:50]))
+    monkeypatch.setattr(memory, "_available", lambda: 100_000_000)
+    assert solve(problem, "inductive", random_state=0).status is Status.CONVERGED
+    with pytest.raises(NotEnoughMemory):
+        solve(problem, "em")
+    monkeypatch.setattr(memory, "_available", lambda: 1_000_000)
+    with pytest.raises(NotEnoughMemory, match="use approximation='nystroem' or dtype='float32'"):
+        solve(problem, "inductive")
 
 
 def test_estimates_grow_with_what_they_count():

@@ -77,7 +77,11 @@ class Front(Generic[P]):
 
 
 def prepare(
-    problem: P, random_state: RandomState, time_limit: float | None, callback: Callbacks
+    problem: P,
+    random_state: RandomState,
+    time_limit: float | None,
+    callback: Callbacks,
+    solver: str = "",
 ) -> Front[P]:
     """Say what memory is needed, check the hints, choose the oracle, order the rows.
 
@@ -92,7 +96,7 @@ def prepare(
     seed = _seed(random_state)
     loop = Loop(time_limit, callbacks)
     if isinstance(problem, Problem):
-        log.info("%d rows: %s.", problem.n, require_memory(problem))
+        log.info("%d rows: %s.", problem.n, require_memory(problem, solver))
     known = require_feasible(problem.program, problem.known, problem.codes)
     choice = select_oracle(problem.program)
     square = problem.kernel == "precomputed"
