@@ -1,6 +1,7 @@
 """Many rows, few weights: samples of rows, the descent in the weights, memory said beforehand."""
 
 import itertools
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -113,6 +114,21 @@ def test_levels_end_where_all_rows_would(few, kind, monkeypatch):
     monkeypatch.setattr(_levels, "MANY", 10_000)
     whole = solve(problem, random_state=0, n_init=1)
     assert answer.objective <= 1.02 * whole.objective
+
+
+@pytest.mark.parametrize("growth", [10, 2])
+def test_a_collapse_after_levels_is_told_of_all_rows(few, growth, monkeypatch):
+    """Weak loss, no bounds: one class takes all. Levels of 1000 rows, or of 2000 and 1000."""
+    monkeypatch.setattr(_levels, "GROWTH", growth)
+    rng = np.random.default_rng(0)
+    X = 1.0 + 0.3 * rng.normal(size=(4000, 2))
+    known = hints.Labels([0, 1, 2, 3], [0, 0, 0, 1])
+    answer = solve(Problem(X, known, classes=[0, 1], kernel="linear"), random_state=0)
+    taken = int((answer.labels == 0).sum())
+    assert taken > 3800
+    assert f"class 0 took {taken} of 4000 rows" in answer.collapse
+    rows = int(re.search(r"in a sample of (\d+) rows", answer.collapse)[1])
+    assert rows == pytest.approx(1000, abs=120)
 
 
 def test_levels_of_the_consensus_form(few):

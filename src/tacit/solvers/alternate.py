@@ -35,6 +35,8 @@ class Outcome:
     status: Status
     run_objectives: tuple[float, ...]
     collapse: str = ""
+    balanced: tuple[float, float, int] = (np.inf, np.inf, 0)
+    """What the search reached, what a balanced start in it, and among how many rows."""
 
 
 def alternate(
