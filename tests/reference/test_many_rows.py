@@ -84,6 +84,33 @@ def test_the_descent_in_the_weights_finds_the_optimum(loss, weighted):
     assert end.objective == pytest.approx(problem.objective(end.coef, y), rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    "loss", ["hinge", "squared_hinge", "logistic", "softmax", "crammer_singer"]
+)
+@pytest.mark.parametrize(("n", "sizes"), [(200, [1.0, 5e4, 1.0, 5e4]), (1200, [1e-3, 1.0, 1e6])])
+def test_features_of_very_different_sizes_converge(loss, n, sizes):
+    problem, y = grouped(n, 20, d=len(sizes), loss=loss)
+    X = problem.X * np.array(sizes)
+    answer = solve(replace(problem, X=X, hints=hints.Labels(np.arange(n), y)), random_state=0)
+    assert answer.status is Status.CONVERGED
+    assert 0.0 <= answer.fixed_gap <= 1e-4
+    assert answer.n_iter <= 300
+    part = hints.Labels(np.arange(0, n, 5), y[::5])
+    for solver in ("admm", "inductive"):
+        some = solve(replace(problem, X=X, hints=part), solver, random_state=0)
+        assert some.status is Status.CONVERGED
+
+
+def test_sizes_of_features_are_only_units():
+    """The same problem where the regulariser counts for nothing: scores as for scaled features."""
+    problem, y = grouped(300, 20, loss="logistic", nu=1e-9)
+    problem = replace(problem, hints=hints.Labels(np.arange(300), y), nu=1e-9)
+    apart = replace(problem, X=problem.X * [1.0, 1e2, 1e4])
+    one, other = (solve(p, random_state=0, tol=1e-9) for p in (problem, apart))
+    assert one.objective == pytest.approx(other.objective, rel=1e-4)
+    np.testing.assert_allclose(one.scores, other.scores, atol=0.05)
+
+
 @pytest.fixture
 def few(monkeypatch):
     """Levels from two thousand rows on."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 __all__ = ["is_number", "is_whole"]
 
 
-def is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> TypeGuard[int]:
     """Whether this is a whole number; True and False are none."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
