@@ -32,13 +32,14 @@ check: $(VENV)/.check ## lint, format, types, import layers, index of equations
 	$(BIN)/python scripts/equations.py --check
 	$(BIN)/python -m pytest -q tests/apps/test_repository.py -k "layer"
 
-bench: $(VENV)/.bench ## time the oracles beside other tools; figures in out/*.json
+bench: $(VENV)/.bench ## run the benchmarks; figures in out/*.json
 	@mkdir -p out
-	@set -e; for script in benchmarks/*.py; do \
+	@failed=; for script in benchmarks/[!_]*.py; do \
 	    name=$$(basename "$$script" .py); \
 	    echo "$$script -> out/$$name.json"; \
-	    $(BIN)/python "$$script" --json "out/$$name.json" $(ARGS); \
-	done
+	    $(BIN)/python "$$script" --json "out/$$name.json" $(ARGS) || failed="$$failed $$name"; \
+	done; \
+	test -z "$$failed" || { echo "no figures from:$$failed" >&2; exit 1; }
 
 docs: $(VENV)/.docs ## build the pages into site/, warnings are errors
 	@$(BIN)/python scripts/equations.py

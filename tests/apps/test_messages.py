@@ -98,19 +98,36 @@ BOTH = [
     ({"coef0": "x"}, "coef0='x'; expected a number"),
     ({"degree": 2.5, "kernel": "poly"}, "degree=2.5; expected a whole number, 0 or more"),
     ({"degree": -2, "kernel": "poly"}, "degree=-2; expected a whole number, 0 or more"),
+    ({"n_init": True}, "n_init=True; expected a positive integer or 'auto'"),
+    ({"max_iter": True}, "max_iter=True; expected an integer, at least 1"),
+    ({"tol": True}, "tol=True; expected a positive number"),
+    ({"time_limit": True}, "time_limit=True; expected a positive number of seconds"),
+    ({"gamma": True, "kernel": "rbf"}, "gamma=True; expected a positive number, 'scale' or"),
+    ({"gamma": "x", "kernel": "rbf"}, "gamma='x'; expected a positive number, 'scale' or"),
+    ({"degree": True, "kernel": "poly"}, "degree=True; expected a whole number, 0 or more"),
+    ({"coef0": True}, "coef0=True; expected a number"),
     ({"callback": 3}, "callback=3; expected a function"),
     ({"classes": 3}, "classes=3; expected a list of class names"),
     ({"verbose": "x"}, "verbose='x'; expected a whole number"),
 ]
 CLASSIFIER = [
     ({"fit_intercept": "x"}, "fit_intercept='x'; expected True or False"),
+    ({"C": True}, "C=True; expected a positive number"),
+    ({"nu": True}, "nu=True; expected a positive number"),
+    ({"label_weight": True}, "label_weight=True; expected a positive number"),
+    ({"n_components": True}, "n_components=True; expected an integer, at least 1, or None"),
+    ({"n_reheats": True}, "n_reheats=True; expected 0, a positive integer or 'auto'"),
     ({"polish": "x"}, "polish='x'; expected True or False"),
 ]
+CLUSTERS = [({"n_clusters": True}, "n_clusters=True; expected a positive integer or None")]
 
 
 @pytest.mark.parametrize(
     ("model", "parameters", "words"),
-    [(HintClassifier, *case) for case in BOTH + CLASSIFIER] + [(HintKMeans, *c) for c in BOTH],
+    [
+        *[(HintClassifier, *case) for case in BOTH + CLASSIFIER],
+        *[(HintKMeans, *case) for case in BOTH + CLUSTERS],
+    ],
 )
 def test_wrong_parameters_are_named(model, parameters, words):
     with pytest.raises(ValueError, match=f"^{words}") as error:

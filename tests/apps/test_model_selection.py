@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.model_selection import KFold, LeaveOneOut
 
@@ -245,6 +246,19 @@ def test_processes_and_frames_make_no_difference():
         np.testing.assert_allclose(scores[1:], [scores[0]] * 2, rtol=1e-6)  # frames sum by columns
 
 
+@pytest.mark.parametrize("form", [sp.coo_array, sp.coo_matrix, sp.dia_array, sp.csc_array])
+def test_sparse_rows_of_every_form(form):
+    rows = form(X)
+    for scoring in (None, "accuracy", "likelihood"):
+        scores = [cross_val_hints(FAST, x, PART, cv=3, scoring=scoring) for x in (X, rows)]
+        np.testing.assert_allclose(*scores, rtol=1e-6)
+    search = HintSearchCV(FAST, {"C": [0.1, 1.0]}, cv=3, scoring="accuracy").fit(rows, PART)
+    assert np.array_equal(search.predict(rows), search.predict(X))
+    for cv in (3, KFold(3)):
+        folds = [list(HintFolds(PART, None, 50).split(cv, x)) for x in (X, rows)]
+        assert [r.tolist() for r in folds[0]] == [r.tolist() for r in folds[1]]
+
+
 def test_clusters_can_be_searched_too():
     search = HintSearchCV(HintKMeans(2, random_state=0), {"kernel": ["linear"]}, cv=3)
     assert search.fit(X, PART).best_score_ > 0.8
@@ -282,6 +296,31 @@ def test_contradicting_hints_score_nothing():
 def test_wrong_arguments(arguments, words):
     with pytest.raises((ValueError, TypeError), match=re.escape(words)):
         cross_val_hints(FAST, X, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (hints.Not([4], "ant"), "row 4 has label 'ant' but Not forbids it."),
+        (Labels([4], "bee"), "row 4 has label 'bee' but y says 'ant'."),
+        (Share({"bee": 0.95}), None),
+        (hints.MustLink([[4, 31]]), None),
+    ],
+)
+def test_labels_that_contradict_the_hints_are_refused_before_any_fit(more, words):
+    with pytest.raises(InfeasibleHints) as expected:
+        FAST.fit(X, PART, hints=more)
+    assert words is None or str(expected.value) == words
+    Recorder.seen.clear()
+    for refused in (
+        lambda: HintFolds(PART, more, 50),
+        lambda: cross_val_hints(Recorder(), X, PART, hints=more),
+        lambda: HintSearchCV(Recorder(), {"C": [1.0]}).fit(X, PART, hints=more),
+    ):
+        with pytest.raises(InfeasibleHints) as error:
+            refused()
+        assert str(error.value) == str(expected.value)
+    assert Recorder.seen == []
 
 
 @pytest.mark.parametrize("unknown", [-1, np.nan])

@@ -1,6 +1,7 @@
 """Many rows, few weights: samples of rows, the descent in the weights, memory said beforehand."""
 
 import itertools
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -83,6 +84,35 @@ def test_the_descent_in_the_weights_finds_the_optimum(loss, weighted):
     assert end.objective == pytest.approx(problem.objective(end.coef, y), rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    "loss", ["hinge", "squared_hinge", "logistic", "softmax", "crammer_singer"]
+)
+@pytest.mark.parametrize(("n", "sizes"), [(200, [1.0, 5e4, 1.0, 5e4]), (1200, [1e-3, 1.0, 1e6])])
+def test_features_of_very_different_sizes_converge(loss, n, sizes):
+    problem, y = grouped(n, 20, d=len(sizes), loss=loss)
+    X = problem.X * np.array(sizes)
+    answer = solve(replace(problem, X=X, hints=hints.Labels(np.arange(n), y)), random_state=0)
+    assert answer.status is Status.CONVERGED
+    assert 0.0 <= answer.fixed_gap <= 1e-4
+    assert answer.n_iter <= 300
+    if n > 1000 or loss in {"softmax", "crammer_singer"}:
+        return  # the search for labels takes its time
+    part = hints.Labels(np.arange(0, n, 5), y[::5])
+    for solver in ("admm", "inductive"):
+        some = solve(replace(problem, X=X, hints=part), solver, random_state=0)
+        assert some.status is Status.CONVERGED
+
+
+def test_sizes_of_features_are_only_units():
+    """The same problem where the regulariser counts for nothing: scores as for scaled features."""
+    problem, y = grouped(300, 20, loss="logistic", nu=1e-9)
+    problem = replace(problem, hints=hints.Labels(np.arange(300), y), nu=1e-9)
+    apart = replace(problem, X=problem.X * [1.0, 1e2, 1e4])
+    one, other = (solve(p, random_state=0, tol=1e-9) for p in (problem, apart))
+    assert one.objective == pytest.approx(other.objective, rel=1e-4)
+    np.testing.assert_allclose(one.scores, other.scores, atol=0.05)
+
+
 @pytest.fixture
 def few(monkeypatch):
     """Levels from two thousand rows on."""
@@ -115,6 +145,21 @@ def test_levels_end_where_all_rows_would(few, kind, monkeypatch):
     assert answer.objective <= 1.02 * whole.objective
 
 
+@pytest.mark.parametrize("growth", [10, 2])
+def test_a_collapse_after_levels_is_told_of_all_rows(few, growth, monkeypatch):
+    """Weak loss, no bounds: one class takes all. Levels of 1000 rows, or of 2000 and 1000."""
+    monkeypatch.setattr(_levels, "GROWTH", growth)
+    rng = np.random.default_rng(0)
+    X = 1.0 + 0.3 * rng.normal(size=(4000, 2))
+    known = hints.Labels([0, 1, 2, 3], [0, 0, 0, 1])
+    answer = solve(Problem(X, known, classes=[0, 1], kernel="linear"), random_state=0)
+    taken = int((answer.labels == 0).sum())
+    assert taken > 3800
+    assert f"class 0 took {taken} of 4000 rows" in answer.collapse
+    rows = int(re.search(r"in a sample of (\d+) rows", answer.collapse)[1])
+    assert rows == pytest.approx(1000, abs=120)
+
+
 def test_levels_of_the_consensus_form(few):
     problem, y = grouped(2000, 20)
     problem = replace(problem, hints=hints.Labels(np.arange(0, 2000, 4), y[::4]))
@@ -136,37 +181,42 @@ import sys
 import numpy as np
 from tacit import Problem, hints, solve
 from tacit.problem import memory_estimate
-n, model = int(sys.argv[1]), eval(sys.argv[2])
+n, model, solver = int(sys.argv[1]), eval(sys.argv[2]), sys.argv[3]
 rng = np.random.default_rng(0)
 y = rng.integers(0, 4, n)
 X = rng.normal(size=(4, 20))[y] + rng.normal(size=(n, 20))
 
 def problem(k):
     known = hints.Not(np.arange(k), (y[:k] + 1) % 4)
+    if solver == "inductive":
+        few = np.arange(0, k, 50)
+        known = hints.Labels(few, y[few])
     return Problem(X[:k], known, classes=range(4), **model)
 
-solve(problem(200), random_state=0, max_iter=3, polish=False)
+solve(problem(200), solver, random_state=0, max_iter=3, polish=False)
 open("/proc/self/clear_refs", "w").write("5")
 before = int(open("/proc/self/statm").read().split()[1]) * 4096
-solve(problem(n), random_state=0, max_iter=6, polish=False)
+solve(problem(n), solver, random_state=0, max_iter=6, polish=False)
 peak = [int(x.split()[1]) for x in open("/proc/self/status") if x.startswith("VmHWM")][0] * 1024
-print(memory_estimate(problem(n)).total / (peak - before))
+print(memory_estimate(problem(n), solver).total / (peak - before))
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
 @pytest.mark.parametrize(
-    ("n", "model"),
+    ("n", "model", "solver"),
     [
-        (3000, {}),
-        (4000, {"dtype": "float32"}),
-        (100_000, {"kernel": "linear"}),
-        (15_000, {"approximation": "lowrank", "n_components": 800}),
+        (3000, {}, "admm"),
+        (4000, {"dtype": "float32"}, "admm"),
+        (100_000, {"kernel": "linear"}, "admm"),
+        (15_000, {"approximation": "lowrank", "n_components": 800}, "admm"),
+        (60_000, {}, "inductive"),
+        (60_000, {"approximation": "nystroem", "n_components": 300}, "inductive"),
     ],
 )
-def test_memory_is_what_was_said(n, model):
+def test_memory_is_what_was_said(n, model, solver):
     done = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(n), repr(model)],
+        [sys.executable, "-c", MEASURE, str(n), repr(model), solver],
         capture_output=True,
         text=True,
         check=True,
@@ -183,6 +233,19 @@ def test_too_little_memory_is_said_before_any_is_taken(monkeypatch):
     assert "dtype='float32'" in str(error.value)
     assert isinstance(error.value, MemoryError)
     assert "space" not in problem.__dict__
+
+
+def test_labelled_rows_alone_need_no_kernel_matrix_of_all(monkeypatch):
+    """5000 rows: 200 MB and more for their kernel matrix, not a tenth of it for 50 labels."""
+    problem, y = grouped(5000, 20, kernel="rbf")
+    problem = replace(problem, hints=hints.Labels(np.arange(50), y[:50]))
+    monkeypatch.setattr(memory, "_available", lambda: 100_000_000)
+    assert solve(problem, "inductive", random_state=0).status is Status.CONVERGED
+    with pytest.raises(NotEnoughMemory):
+        solve(problem, "em")
+    monkeypatch.setattr(memory, "_available", lambda: 1_000_000)
+    with pytest.raises(NotEnoughMemory, match="use approximation='nystroem' or dtype='float32'"):
+        solve(problem, "inductive")
 
 
 def test_estimates_grow_with_what_they_count():

@@ -51,18 +51,28 @@ def test_nothing_fast_beside_pairs():
 
 def test_report_names_classes_and_remedy():
     codes, found = ClassCodes(("a", "b")), balance()
-    assert found.report(labels(38, 2), codes, 5.0, 7.0) == ""  # a tenth of 20 is not below it
-    told = found.report(labels(39, 1), codes, 5.0, 7.0)
+    assert found.report(labels(38, 2), codes, 5.0, 7.0, 40) == ""  # a tenth of 20 is not below it
+    told = found.report(labels(39, 1), codes, 5.0, 7.0, 40)
     assert "'a' took 39 of 40 rows" in told
     assert "next to none to 'b'" in told
     assert "(7 against 5)" in told
     assert "hints.Share(" in told
-    assert "couple rows" in found.report(labels(40, 0), codes, 5.0, np.inf)
+    assert "no start with balanced classes was made" in found.report(
+        labels(40, 0), codes, 5.0, np.inf, 40
+    )
+    coupled = balance(hints.MustLink([[0, 1]], cost=1.0))
+    assert "couple rows" in coupled.report(labels(40, 0), codes, 5.0, np.inf, 40)
+
+
+def test_report_of_a_sample_names_it():
+    told = balance().report(labels(39, 1), ClassCodes(("a", "b")), 5.0, 7.0, 30)
+    assert "'a' took 39 of 40 rows" in told
+    assert "(7 against 5, in a sample of 30 rows)" in told
 
 
 def test_few_rows_expected_are_not_missed():
     few = Balance(LabelProgram(8, 2))  # 4 of each
-    assert few.report(labels(8, 0), ClassCodes(("a", "b")), 5.0, np.inf) == ""
+    assert few.report(labels(8, 0), ClassCodes(("a", "b")), 5.0, np.inf, 8) == ""
 
 
 @pytest.fixture(scope="module")

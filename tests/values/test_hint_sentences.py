@@ -194,6 +194,25 @@ def test_yes_and_no_are_text(tmp_path):
     assert hints.load(again) == known
 
 
+def test_dates_times_and_other_near_numbers_are_text(tmp_path):
+    words = "2001-01-01, 2001-01-01 10:00:00, 1:30, 190:20:30.15, 010, 08, 1_0, 0b1, 1.5.1, +-1"
+    path = written(tmp_path, START + f"- {{kind: one_of, rows: [0], sets: [[{words}]]}}\n"
+                   "- {kind: share, upper: {1:30: 0.5, 2001-01-01: .25}}\n")  # fmt: skip
+    known = hints.load(path)
+    assert sorted(set(known.names())) == sorted(words.split(", "))
+    assert known.parts[1] == Share(None, {"1:30": 0.5, "2001-01-01": 0.25})
+    again = tmp_path / "again.yaml"
+    hints.save(known, again)
+    assert hints.load(again) == known
+
+
+def test_numbers_stay_numbers(tmp_path):
+    words = "0, 7, -12, +3, 0x1F, 1.5, -2., .25, 6.02e+23, 1.0e-05, .inf"
+    path = written(tmp_path, START + f"- {{kind: one_of, rows: [0], sets: [[{words}]]}}\n")
+    numbers = [0, 7, -12, 3, 31, 1.5, -2.0, 0.25, 6.02e23, 1e-5, np.inf]
+    assert sorted(set(hints.load(path).names())) == sorted(numbers)
+
+
 def test_true_and_false_are_truth_values(tmp_path):
     path = written(tmp_path, START + "- {kind: labels, rows: [0, 1], classes: [true, FALSE]}\n")
     assert hints.load(path).names() == [False, True]

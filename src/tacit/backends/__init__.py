@@ -18,6 +18,7 @@ from tacit.backends._namespace import (
     place,
     to_numpy,
 )
+from tacit.backends._scalars import is_number, is_whole
 
 __all__ = [
     "Array",
@@ -29,7 +30,9 @@ __all__ = [
     "clip",
     "double",
     "eigh",
+    "is_number",
     "is_torch",
+    "is_whole",
     "norm",
     "place",
     "solve_lower",

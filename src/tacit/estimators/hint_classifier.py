@@ -252,7 +252,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
             device=self.device,
         )
         shows = self._shown()
-        title = str(memory_estimate(problem)) if shows else ""
+        title = str(memory_estimate(problem, self.solver)) if shows else ""
         with progress(shows, title) as shown:
             self._take(
                 solve(

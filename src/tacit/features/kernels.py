@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tacit.backends import Array, array_namespace, is_torch
+from tacit.backends import Array, array_namespace, is_number, is_torch, is_whole
 from tacit.features.distances import square_norms
 
 __all__ = ["KERNELS", "Kernel"]
@@ -66,9 +66,9 @@ class Kernel:
         The variance in "scale" counts rows by their weights: a row of weight 2 is two rows.
         """
         _check_name(name)  # before gamma, which may take time
-        if not _is_whole(degree) or degree < 0:
+        if not is_whole(degree) or degree < 0:
             raise ValueError(f"degree={degree!r}; expected a whole number, 0 or more.")
-        if not isinstance(coef0, int | float | np.number) or not math.isfinite(coef0):
+        if not is_number(coef0) or not math.isfinite(coef0):
             raise ValueError(f"coef0={coef0!r}; expected a number.")
         if isinstance(gamma, str) and gamma in {"scale", "auto"} and name not in SCALED:
             gamma = 1.0  # of no use to the others, and data may be too large for it
@@ -200,10 +200,6 @@ def _rbf(X: Any, Z: Any, gamma: float) -> Array:
     return np.exp(K, out=K)
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
 def _gamma(gamma: float | str, X: Any, weights: FloatArray | None) -> float:
     if isinstance(gamma, str):
         if gamma not in {"scale", "auto"}:
@@ -213,7 +209,7 @@ def _gamma(gamma: float | str, X: Any, weights: FloatArray | None) -> float:
         variance = _variance(X, np.ones(X.shape[0]) if weights is None else weights)
         # Twelve digits: a row of weight 2 and two rows must not differ by rounding.
         return float(f"{1.0 / (X.shape[1] * variance):.12g}") if variance > 0 else 1.0
-    if not (isinstance(gamma, int | float | np.number) and 0 < gamma < np.inf):
+    if not (is_number(gamma) and 0 < gamma < np.inf):
         raise ValueError(f"gamma={gamma!r}; expected a positive number, 'scale' or 'auto'.")
     return float(gamma)
 

@@ -200,8 +200,11 @@ def score(features: FeatureMap, X: Any, coef: Any) -> npt.NDArray[Any]:
         phi = features.rows(X)
         return to_numpy(phi @ as_like(coef, phi.data if sp.issparse(phi) else phi))
     step = max(1, BLOCK // len(coef))
-    parts = []
-    for start in range(0, X.shape[0], step):
-        K = features.rows(X[start : start + step])
-        parts.append(to_numpy(K @ as_like(coef, K)))
-    return np.concatenate(parts)
+    starts = range(0, X.shape[0], step)
+    return np.concatenate([_score_block(features, X[a : a + step], coef) for a in starts])
+
+
+def _score_block(features: FeatureMap, X: Any, coef: Any) -> npt.NDArray[Any]:
+    """Scores of some rows; their kernel values are gone before those of the next are made."""
+    K = features.rows(X)
+    return to_numpy(K @ as_like(coef, K))

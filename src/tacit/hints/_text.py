@@ -1,4 +1,4 @@
-"""The text of hints files: JSON, and YAML whose only truth values are true and false."""
+"""The text of hints files: JSON, and YAML that takes for numbers and truth values what looks so."""
 
 from __future__ import annotations
 
@@ -13,6 +13,13 @@ TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 COLON = re.compile(r"\s*:")
 TRUTH, MERGE = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:merge"
 TRUTH_VALUES = re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
+# YAML 1.1 also takes 1:30 for 90, 010 for 8 and 1_0 for 10.
+WHOLE, REAL, TIME = (f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "timestamp"))
+WHOLE_NUMBERS = re.compile(r"^(?:[-+]?(?:0|[1-9][0-9]*)|0x[0-9a-fA-F]+)$")
+REAL_NUMBERS = re.compile(
+    r"^(?:[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+][0-9]+)?"
+    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"
+)
 
 
 class RepeatedKey(ValueError):
@@ -45,7 +52,7 @@ def _refuse_repeated_keys(text: str) -> None:
 
 
 def read_yaml(text: str) -> Any:
-    """Read YAML with the truth values of YAML 1.2: yes, no, on and off are text."""
+    """Read YAML in which yes, no, on and off, dates, times and numbers like 010 are text."""
     import yaml
 
     try:
@@ -55,7 +62,7 @@ def read_yaml(text: str) -> Any:
 
 
 def _loader() -> Any:
-    """Return a loader of plain data that reads yes and no as text, and no key twice."""
+    """Return a loader of plain data that guesses no more than it must, and takes no key twice."""
     import yaml
 
     class Loader(yaml.SafeLoader):
@@ -71,8 +78,10 @@ def _loader() -> Any:
             return node
 
     Loader.yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in rules if tag != TRUTH]
+        first: [rule for rule in rules if rule[0] not in {TRUTH, WHOLE, REAL, TIME}]
         for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
     Loader.add_implicit_resolver(TRUTH, TRUTH_VALUES, "tTfF")
+    Loader.add_implicit_resolver(WHOLE, WHOLE_NUMBERS, "-+0123456789")
+    Loader.add_implicit_resolver(REAL, REAL_NUMBERS, "-+0123456789.")
     return Loader

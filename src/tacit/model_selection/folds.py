@@ -8,13 +8,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.model_selection import check_cv
 
-from tacit.backends import to_numpy
+from tacit.backends import is_whole, to_numpy
+from tacit.estimators._labels import gather
 from tacit.hints import Hint, Hints, Labels
 from tacit.hints._classes import ClassCodes
-from tacit.hints._partial import read_labels
 from tacit.hints.combine import infer_classes
+from tacit.oracles import require_feasible
 from tacit.solvers._order import content_keys
 
 __all__ = ["HintFolds", "HintsFrom", "HintsOf", "make_hints"]
@@ -68,36 +70,32 @@ class HintFolds:
         Number of rows.
     classes, unlabeled
         As in `HintClassifier`.
+
+    Raises
+    ------
+    InfeasibleHints
+        If labels and hints contradict each other; what a callable makes is not asked for.
     """
 
     def __init__(
         self, y: Any, hints: HintsFrom, n: int, classes: Any = None, unlabeled: Any = "auto"
     ) -> None:
         self.n, self._make = n, None if isinstance(hints, Hint) else hints
-        stated = Hints([hints] if isinstance(hints, Hint) else [])
-        self.others = Hints(h for h in stated if not isinstance(h, Labels))
+        stated = gather(y, hints if isinstance(hints, Hint) else None, n, classes, unlabeled)
+        self.others = Hints(h for h in stated.hints if not isinstance(h, Labels))
         self.labels = np.full(n, None, object)
-        for h in stated:
+        for h in stated.hints:
             if isinstance(h, Labels):
                 self.labels[h.rows()] = h.classes
-        if y is not None:
-            self._read(y, stated if stated.parts else None, classes, unlabeled)
         self.rows = np.flatnonzero([v is not None for v in self.labels])
         if len(self.rows) < 2:
             raise ValueError(
                 f"the number of known labels is {len(self.rows)}; cross-validation hides some and "
                 "needs others, so give at least two."
             )
-        self.codes: ClassCodes = infer_classes(classes, self.labels[self.rows].tolist(), stated)
-
-    def _read(self, y: Any, hint: Hint | None, classes: Any, unlabeled: Any) -> None:
-        known = read_labels(y, classes, hint, unlabeled)
-        if known.n != self.n:
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: X has {self.n} rows "
-                f"but y has {known.n}."
-            )
-        self.labels[known.rows] = known.names.tolist()
+        self.codes: ClassCodes = infer_classes(classes, stated.found, stated.hints)
+        # Here, because a fold that hides a wrong label would not see it.
+        require_feasible(stated.hints.compile(n, self.codes), stated.hints, self.codes)
 
     def known(self, hidden: IntArray | None = None) -> HintsOf:
         """Hints without the labels of some rows."""
@@ -125,7 +123,8 @@ class HintFolds:
         square : bool
             Whether X is a kernel matrix.
         """
-        if isinstance(cv, int | np.integer):
+        X = X.tocsr() if sp.issparse(X) else X  # not every sparse form has rows
+        if is_whole(cv):
             yield from self._folds(int(cv), X, seed, square)
             return
         codes = self.codes.encode(self.labels[self.rows], "cross-validation")

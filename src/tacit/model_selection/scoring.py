@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import get_scorer
@@ -130,6 +131,7 @@ def run(
     error_score: float | str,
 ) -> list[Any]:
     """Fit and score everything, in order; see `together`."""
+    X = X.tocsr() if sp.issparse(X) else X  # scorers get some of the rows
     scorer: Any = hidden_logits if scoring == "likelihood" else scoring
     scorer = None if scorer is None else get_scorer(scorer)
     jobs = (

@@ -88,6 +88,15 @@ class Relaxation:
     def _transposed(self) -> sp.csr_array:
         return sp.csr_array(self.A.T)
 
+    @cached_property
+    def _row_sizes(self) -> FloatArray:
+        return np.asarray(abs(self.A).sum(axis=1)).ravel()
+
+    @property
+    def n_choices(self) -> int:
+        """Labels of components and pairs of labels of edges, of which one each is taken."""
+        return len(self.contraction.allowed) + len(self.edges)
+
     @property
     def n_labels(self) -> int:
         """Columns that are labels; the others are pairs of labels."""
@@ -144,7 +153,8 @@ class Relaxation:
     def bound(self, column_cost: FloatArray, prices: FloatArray) -> float:
         """Lower bound at any row prices: relax all rows but "one label each".
 
-        Prices with the wrong sign for an infinite bound are set to zero.
+        Prices with the wrong sign for an infinite bound are set to zero. What rounding may have
+        added to the sums is taken off.
         """
         k = len(self.contraction.allowed)
         p = prices.copy()
@@ -156,7 +166,10 @@ class Relaxation:
         labels = reduced[: self.n_labels].reshape(k, -1)
         labels = np.where(self.contraction.allowed, labels, np.inf).min(axis=1, initial=np.inf)
         rest = np.minimum(reduced[self.n_labels :], 0.0) * self.cap[self.n_labels :]
-        return float(p @ side + labels.sum() + rest.sum())
+        size = self.n_choices * float(np.abs(column_cost).max(initial=0.0))
+        size += float(np.abs(p) @ (self._row_sizes + np.abs(side)))
+        rounding = 2.0 * float(np.finfo(np.float64).eps) * (sum(self.A.shape) + 8) * size
+        return float(p @ side + labels.sum() + rest.sum()) - rounding
 
     def labels(self, columns: FloatArray) -> npt.NDArray[np.int32]:
         """Row labels of a solution: the largest column of each component."""

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tacit.backends import Array, as_like, is_torch, place
+from tacit.backends import Array, as_like, is_number, is_torch, is_whole, place
 from tacit.features import FeatureMap, make_map
 from tacit.hints._classes import ClassCodes
 from tacit.hints.base import Hint
@@ -102,12 +102,12 @@ class Problem(HintedRows):
             value = getattr(self, name)
             if name == "nu" and value is None:
                 continue
-            if not (isinstance(value, int | float | np.number) and 0 < value < np.inf):
+            if not (is_number(value) and 0 < value < np.inf):
                 raise ValueError(f"{name}={value!r}; expected a positive number.")
         if self.dtype not in DTYPES:
             raise ValueError(f"dtype={self.dtype!r}; expected one of {', '.join(DTYPES)}.")
         count = self.n_components
-        if count is not None and not (isinstance(count, int | np.integer) and count >= 1):
+        if count is not None and not (is_whole(count) and count >= 1):
             raise ValueError(f"n_components={count!r}; expected an integer, at least 1, or None.")
         if self.fit_intercept not in (False, True):
             raise ValueError(f"fit_intercept={self.fit_intercept!r}; expected True or False.")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.backends import is_torch, to_numpy
+from tacit.backends import is_torch, is_whole, to_numpy
 from tacit.features import FeatureMap, make_map, paired_distances
 from tacit.hints._classes import ClassCodes, sort_names
 from tacit.hints.base import Hint
@@ -119,7 +119,7 @@ def cluster_codes(
     hint : Hint
         Its names and array widths.
     """
-    if n_clusters is not None and not (isinstance(n_clusters, int | np.integer) and n_clusters > 0):
+    if n_clusters is not None and not (is_whole(n_clusters) and n_clusters > 0):
         raise ValueError(f"n_clusters={n_clusters!r}; expected a positive integer or None.")
     names, width = sort_names([*found, *hint.names()]), hint.width()
     if classes is not None or (n_clusters is None and (names or width is not None)):

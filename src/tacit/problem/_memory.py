@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from tacit.backends import is_torch
 from tacit.exceptions import NotEnoughMemory
+from tacit.features.maps import BLOCK
 from tacit.linalg.choose import EIGEN_LIMIT, GRAM_LIMIT, LANDMARKS
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ __all__ = ["Memory", "memory_estimate", "require_memory"]
 # Arrays of N x C numbers of the fit's type that live at the same time, and those of float64: cost
 # tables, what the oracle works on.
 TABLES, DOUBLE_TABLES = 10, 4
+# What labels rows once: costs, noise that breaks ties, what the oracle works on.
+LABELLING = 7
 # The eigendecomposition of an n x n matrix: itself, its vectors and the routine's own two.
 EIGEN = 4
 # Work space of the linear algebra, and what else does not grow with the rows.
@@ -50,36 +53,45 @@ class Memory:
         )
 
 
-def memory_estimate(problem: Problem) -> Memory:
-    """Estimate what fitting this problem will need, from its sizes alone."""
+def memory_estimate(problem: Problem, solver: str = "admm") -> Memory:
+    """Estimate what fitting this problem will need, from its sizes alone.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is to be fitted.
+    solver : str
+        How. "inductive" fits the labelled rows alone, and of the others needs their scores.
+    """
     size = np.dtype(problem.dtype).itemsize
-    table = problem.n * len(problem.codes)
-    scores = TABLES * table * size + DOUBLE_TABLES * table * 8 + FIXED
-    return Memory(_rows(problem, size), _kernel(problem, size), scores)
+    if solver == "inductive":
+        return _labelled_alone(problem, size)
+    scores = _tables(problem, problem.n, size) + FIXED
+    return Memory(_rows(problem, size), _kernel(problem, problem.n, size), scores)
 
 
-def require_memory(problem: Problem) -> Memory:
-    """Return the estimate.
+def require_memory(problem: Problem, solver: str = "admm") -> Memory:
+    """Return the estimate for a solver.
 
     Raises
     ------
     NotEnoughMemory
         If this machine has less than that left.
     """
-    needed, free = memory_estimate(problem), _available()
+    needed, free = memory_estimate(problem, solver), _available()
     elsewhere = is_torch(problem.X) or problem.device not in {None, "cpu"}
     if elsewhere or free is None or needed.total <= free:
         return needed
     raise NotEnoughMemory(
         f"fitting {problem.n} rows needs {needed}, but {_size(free)} are available; "
-        f"{_remedy(problem)}."
+        f"{_remedy(problem, solver)}."
     )
 
 
-def _remedy(problem: Problem) -> str:
+def _remedy(problem: Problem, solver: str) -> str:
     ways = []
     if problem.approximation is None and not problem.kernel_.linear:
-        ways = ["approximation='lowrank'"]
+        ways = [] if solver == "inductive" else ["approximation='lowrank'"]
         if problem.kernel != "precomputed":
             ways = ["approximation='nystroem'", *ways]
     elif problem.approximation is not None:
@@ -99,12 +111,35 @@ def _rows(problem: Problem, size: int) -> int:
     return held * int(X.dtype.itemsize) + other
 
 
-def _kernel(problem: Problem, size: int) -> int:
+def _tables(problem: Problem, n: int, size: int) -> int:
+    table = n * len(problem.codes)
+    return TABLES * table * size + DOUBLE_TABLES * table * 8
+
+
+def _labelled_alone(problem: Problem, size: int) -> Memory:
+    """Return what the labelled rows need, and what it takes to score and to label all rows."""
     n, d = problem.X.shape
-    count = problem.components
-    if problem.approximation == "lowrank":
+    m = int((problem.program.mask.sum(axis=1) == 1).sum())
+    sparse, square = sp.issparse(problem.X), problem.kernel == "precomputed"
+    labelled = 0 if sparse else 2 * m * (n if square else d) * size
+    space = _kernel(problem, m, size, exact=True)
+    if problem.approximation in {"nystroem", "fourier"}:
+        scored = 2 * n * problem.components * size
+    elif problem.kernel_.linear:
+        scored = 0 if sparse else n * d * size * int(problem.fit_intercept)
+    else:
+        scored = (n * m if square else min(n * m, BLOCK)) * size
+    tables = _tables(problem, m, size) + LABELLING * n * len(problem.codes) * 8
+    rows = (2 if square else 1) * _rows(problem, size)  # a square matrix is put in order twice
+    kernel = max(space, space // 2 + scored)  # half of it is work space of the fit
+    return Memory(rows + labelled, kernel, tables + FIXED)
+
+
+def _kernel(problem: Problem, n: int, size: int, exact: bool = False) -> int:
+    d, count = problem.X.shape[1], problem.components
+    if problem.approximation == "lowrank" and not exact:
         return _low_rank(n, min(count, n), size)
-    if problem.approximation is not None:
+    if problem.approximation not in {None, "lowrank"}:
         # Features, and the kernel values or phases they are made of.
         return _features(n, min(count, n), size) + 2 * n * count * size
     if problem.kernel_.linear:
@@ -112,7 +147,7 @@ def _kernel(problem: Problem, size: int) -> int:
     if n <= EIGEN_LIMIT:
         return EIGEN * n * n * size
     rank = min(max(n // 10, LANDMARKS[0]), LANDMARKS[1], n // 2)
-    return n * n * size + _low_rank(n, rank, size) + n * rank * size
+    return n * n * size + _low_rank(n, rank, size)
 
 
 def _features(n: int, d: int, size: int) -> int:

@@ -60,7 +60,9 @@ class Balance:
         held = replace(self.program, counts=counts)
         return AssignmentOracle(held) if AssignmentOracle.accepts(held).ok else None
 
-    def report(self, labels: Labels, codes: ClassCodes, objective: float, held: float) -> str:
+    def report(
+        self, labels: Labels, codes: ClassCodes, objective: float, held: float, among: int
+    ) -> str:
         """Say which classes were swallowed, and what helps; "" if none was.
 
         Parameters
@@ -72,25 +74,33 @@ class Balance:
         objective : float
             What it reached.
         held : float
-            What a balanced start reached, infinite where none was possible.
+            What a balanced start reached, infinite where none was made.
+        among : int
+            Rows with which these two were reached: all, or a sample.
         """
         count = self._count(labels)
         swallowed = (count < STARVED * self.expected) & (self.expected >= FEW)
         if not swallowed.any():
             return ""
         names = ", ".join(repr(codes[int(c)]) for c in np.flatnonzero(swallowed))
-        why = (
-            f"a start with balanced classes ended higher ({held:.4g} against {objective:.4g}), so "
-            "the objective itself prefers this"
-            if np.isfinite(held)
-            else "a start with balanced classes is not to be had beside hints that couple rows"
-        )
+        why = self._why(objective, held, among)
         most = int(count.argmax())
         return (
             f"class {codes[most]!r} took {count[most]} of {self.program.n} rows and left next to "
             f"none to {names}, though nothing known of single rows favours it; {why}. Bound the "
             "classes, for example with hints.Share(lower, upper), or state more of single rows."
         )
+
+    def _why(self, objective: float, held: float, among: int) -> str:
+        if np.isfinite(held):
+            where = f", in a sample of {among} rows" if among < self.program.n else ""
+            return (
+                f"a start with balanced classes ended higher ({held:.4g} against {objective:.4g}"
+                f"{where}), so the objective itself prefers this"
+            )
+        if self.oracle() is None:
+            return "a start with balanced classes is not to be had beside hints that couple rows"
+        return "no start with balanced classes was made"
 
     def _count(self, labels: Labels) -> npt.NDArray[np.intp]:
         return np.bincount(labels, minlength=self.program.n_classes)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
+from tacit.backends import is_number, is_whole
 from tacit.oracles import Choice, Oracle, require_feasible, select_oracle
 from tacit.oracles.linear_program import MixedIntegerOracle
 from tacit.problem import HintedRows, Problem, require_memory
@@ -76,7 +77,11 @@ class Front(Generic[P]):
 
 
 def prepare(
-    problem: P, random_state: RandomState, time_limit: float | None, callback: Callbacks
+    problem: P,
+    random_state: RandomState,
+    time_limit: float | None,
+    callback: Callbacks,
+    solver: str = "",
 ) -> Front[P]:
     """Say what memory is needed, check the hints, choose the oracle, order the rows.
 
@@ -91,7 +96,7 @@ def prepare(
     seed = _seed(random_state)
     loop = Loop(time_limit, callbacks)
     if isinstance(problem, Problem):
-        log.info("%d rows: %s.", problem.n, require_memory(problem))
+        log.info("%d rows: %s.", problem.n, require_memory(problem, solver))
     known = require_feasible(problem.program, problem.known, problem.codes)
     choice = select_oracle(problem.program)
     square = problem.kernel == "precomputed"
@@ -114,18 +119,14 @@ def check_options(
     n_init: int | str, max_iter: int, tol: float, limit: float | None, *, zero_tol: bool = False
 ) -> None:
     """Raise for options that no solver could follow."""
-    if n_init != "auto" and not (isinstance(n_init, int | np.integer) and n_init >= 1):
+    if n_init != "auto" and not (is_whole(n_init) and n_init >= 1):
         raise ValueError(f"n_init={n_init!r}; expected a positive integer or 'auto'.")
-    if not (isinstance(max_iter, int | np.integer) and max_iter >= 1):
+    if not (is_whole(max_iter) and max_iter >= 1):
         raise ValueError(f"max_iter={max_iter!r}; expected an integer, at least 1.")
-    if not _is_number(tol) or not (tol > 0 or (zero_tol and tol == 0)):
+    if not is_number(tol) or not (tol > 0 or (zero_tol and tol == 0)):
         raise ValueError(f"tol={tol!r}; expected a positive number{' or 0' if zero_tol else ''}.")
-    if limit is not None and not (_is_number(limit) and limit > 0):
+    if limit is not None and not (is_number(limit) and limit > 0):
         raise ValueError(f"time_limit={limit!r}; expected a positive number of seconds.")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating)
 
 
 def _read_callbacks(callback: Any) -> tuple[Callback, ...]:
@@ -139,11 +140,7 @@ def _read_callbacks(callback: Any) -> tuple[Callback, ...]:
 
 def check_reheats(n_reheats: int | str) -> None:
     """Raise for a number of reheats that cannot be."""
-    if n_reheats != "auto" and not (
-        isinstance(n_reheats, int | np.integer)
-        and not isinstance(n_reheats, bool)
-        and n_reheats >= 0
-    ):
+    if n_reheats != "auto" and not (is_whole(n_reheats) and n_reheats >= 0):
         raise ValueError(f"n_reheats={n_reheats!r}; expected 0, a positive integer or 'auto'.")
 
 
@@ -153,8 +150,7 @@ def _seed(random_state: Any) -> int:
         return int(random_state.integers(2**32))
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return int(check_random_state(random_state).randint(2**31))
-    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
-    if not whole or random_state < 0:
+    if not is_whole(random_state) or random_state < 0:
         raise ValueError(
             f"random_state={random_state!r}; expected a whole number, 0 or more, a random "
             "generator, or None."

@@ -145,8 +145,9 @@ class ADMM:
         if self._counted:
             return outcome
         balance = Balance(self.problem.program)
-        told = balance.report(outcome.labels, self.problem.codes, best.objective, held)
-        return replace(outcome, collapse=told)
+        balanced = (best.objective, held, self.problem.n)
+        told = balance.report(outcome.labels, self.problem.codes, *balanced)
+        return replace(outcome, collapse=told, balanced=balanced)
 
     def _hold(self, ends: list[State], objectives: list[float]) -> float:
         """Where the best answer is lopsided, as many balanced starts; the least of them, or inf."""
@@ -178,7 +179,11 @@ class ADMM:
             end = self._anneal(State(*start, labels, coef), schedule, "refine", reached)
             labels, start, coef = _labels(end), (end.F, end.dual), end.coef
         outcome = self._finish(labels, start, len(reached), tuple(reached), coef)
-        return replace(outcome, collapse=found.collapse)
+        if self._counted:
+            return outcome
+        balance = Balance(self.problem.program)
+        told = balance.report(outcome.labels, self.problem.codes, *found.balanced)
+        return replace(outcome, collapse=told, balanced=found.balanced)
 
     @property
     def _coarse(self) -> ScoreSpace:

@@ -13,8 +13,8 @@ from tacit.oracles import Oracle
 from tacit.problem import Problem
 from tacit.result import Status
 from tacit.solvers._loop import Loop
-from tacit.solvers._narrow import fits, narrow_polish
-from tacit.solvers.polish import Polished, polish
+from tacit.solvers._narrow import fits, narrow_polish, steady_polish
+from tacit.solvers.polish import Polished
 
 __all__ = ["Labels", "Outcome", "alternate", "in_original_order"]
 
@@ -35,6 +35,8 @@ class Outcome:
     status: Status
     run_objectives: tuple[float, ...]
     collapse: str = ""
+    balanced: tuple[float, float, int] = (np.inf, np.inf, 0)
+    """What the search reached, what a balanced start in it, and among how many rows."""
 
 
 def alternate(
@@ -66,7 +68,7 @@ def alternate(
         start, coef = (zero, zero), space.expand(zero)[1]
     for sweep in range(MAX_SWEEPS):
         if coef is None:
-            end, status = polish(
+            end, status = steady_polish(
                 problem, space, labels, loop, run=run, tol=tol, max_iter=max_iter, start=start
             )
         else:

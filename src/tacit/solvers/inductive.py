@@ -14,9 +14,9 @@ from tacit.linalg import ScoreSpace, feature_space, kernel_space
 from tacit.oracles import Oracle
 from tacit.problem import Problem
 from tacit.solvers._loop import Loop
+from tacit.solvers._narrow import steady_polish
 from tacit.solvers.alternate import Outcome
 from tacit.solvers.kernel_admm import TIE_NOISE
-from tacit.solvers.polish import polish
 
 __all__ = ["Inductive"]
 
@@ -92,7 +92,7 @@ class Inductive:
         """Fit, then label."""
         known = self.problem.program.mask[self._rows].argmax(axis=1).astype(np.int32)
         space = self._space()
-        end, status = polish(
+        end, status = steady_polish(
             self._alone, space, known, self.loop, run=0, tol=self.tol, max_iter=self.max_iter
         )
         F = self._scores(end.coef)

@@ -146,7 +146,7 @@ def solve(
     check_reheats(n_reheats)
     n_reheats = n_reheats if isinstance(n_reheats, str) else int(n_reheats)
     n_init = n_init if isinstance(n_init, str) else int(n_init)
-    front = prepare(problem, random_state, time_limit, callback)
+    front = prepare(problem, random_state, time_limit, callback, solver)
     ordered, loop = front.problem, front.loop
     rng = np.random.default_rng(front.seed)
     features = ordered.feature_map(rng)
