@@ -57,9 +57,10 @@ KEEP = Plan(ridge=10.0, first=1.0, growth=1.05)
 MELT = Plan(ridge=1.0, first=1.5, growth=1.045)
 # Counted rows are started in turn from soft labels, from the cheapest labels for smooth random
 # scores, and from those for random costs: what one of them never finds another does. A guess costs
-# a fraction of an anneal, so that the best of a few is taken.
+# a fraction of an anneal, so that the best of a few is taken; of more where rows are few: with ten
+# rows there are many minima of nearly the same depth, and none of them is far from a guess.
 KINDS: tuple[Plan | Guess, ...] = (KEEP, smooth_labels, random_labels, MELT)
-GUESSES = 5
+GUESSES, MORE_GUESSES, GUESSED_ROWS = 5, 30, 1200
 # A reheat goes back to a few times the transition from the best answer of its start and keeps its
 # multiplier: poor minima do not survive that, good ones do.
 REHEAT, SPREAD, GROWTH_REHEAT = 3.0, 0.7, 1.06
@@ -227,7 +228,8 @@ class ADMM:
         """First answer of a start: an anneal from soft labels, or a fit to guessed ones."""
         kind = KINDS[number % len(KINDS)] if self._counted else KEEP
         if not isinstance(kind, Plan):
-            return _lowest([self._guess(kind, objectives) for _ in range(GUESSES)])
+            count = min(max(GUESSES, GUESSED_ROWS // self.problem.n), MORE_GUESSES)
+            return _lowest([self._guess(kind, objectives) for _ in range(count)])
         plan = MELT if self._counted and self._reheats < PATIENCE else kind
         soft = soft_labels(self.problem, self.oracle, self.rng, self.loop, sampled=number > 0)
         F, dual = start_from(self.problem, self._coarse, soft, plan.ridge)
