@@ -58,9 +58,7 @@ class Network:
     ) -> None:
         count = whole_numbers(n_nodes, "Network: n_nodes")
         if count.shape != () or count < 0:
-            raise ValueError(
-                f"Network: n_nodes={n_nodes!r:.60}; expected how many nodes there are."
-            )
+            raise ValueError(f"Network: n_nodes={n_nodes!r:.60}; expected the number of nodes.")
         self.n_nodes = int(count)
         self.arcs = _read_arcs(arcs, self.n_nodes)
         self.lower, self.upper = self._bounds(lower, upper)

@@ -28,7 +28,8 @@ __all__ = ["MAX_TRIANGLES", "RelaxedPart", "relaxed_parts"]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
-# Triangles of items in one program.
+# Triangles of one partition or order. All pairs of 50 items at random costs have 19,600: HiGHS needs
+# 2 s for the linear relaxation, and 3 s again where the costs drift; 30 items 0.1 s.
 MAX_TRIANGLES = 20_000
 
 
