@@ -293,3 +293,35 @@ def test_pairs_are_learned_under_a_partition():
     answer = solve(problem, random_state=0, n_init=1)
     assert problem.violation(answer.labels) == 0
     assert np.array_equal(answer.labels, same.astype(int))
+
+
+LEARNED = {
+    "partition": hints.Partition(6) + hints.Labels([0, 1], [0, 1]),
+    "order": hints.Order(6) + hints.Labels([0, 1], [0, 1]),
+    "cliques": hints.Same([[0, 1, 2, 3], [3, 4, 5], [10, 14]], [1.0, 2.0, np.inf])
+    + hints.Labels([0, 5], [0, 1]),
+    "matching": hints.Matching(np.arange(15) // 5, np.arange(15) % 5, (1, 1)),
+    "flow": hints.Flow(
+        hints.Network(
+            n_nodes=3,
+            arcs=[[0, 1]] * 15 + [[1, 2], [2, 0]],
+            upper=[1] * 15 + [6, 6],
+            cost=[0.0] * 15 + [1.0, -1.5],
+            ties=(np.arange(15), np.arange(15), 1),
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", list(LEARNED))
+def test_a_fit_keeps_the_structure_wherever_the_rows_stand(kind):
+    X = np.random.default_rng(1).normal(size=(15, 2))
+    problem = Problem(X, LEARNED[kind], classes=[0, 1], loss="hinge", kernel="rbf")
+    answer = solve(problem, random_state=0, n_init=1)
+    assert problem.violation(answer.labels) == 0
+    moved = np.random.default_rng(2).permutation(15)
+    other = Problem(
+        X[moved], LEARNED[kind].restrict(moved, 15), classes=[0, 1], loss="hinge", kernel="rbf"
+    )
+    again = solve(other, random_state=0, n_init=1)
+    assert np.array_equal(again.labels, answer.labels[moved])

@@ -28,8 +28,8 @@ __all__ = ["MAX_TRIANGLES", "RelaxedPart", "relaxed_parts"]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
-# Triangles of one partition or order. All pairs of 50 items at random costs have 19,600: HiGHS needs
-# 2 s for the linear relaxation, and 3 s again where the costs drift; 30 items 0.1 s.
+# Triangles of one partition or order. All pairs of 50 items have 19,600: at random costs HiGHS takes
+# 2 s for the linear relaxation, 3 s where they drift; 0.1 s for 30 items.
 MAX_TRIANGLES = 20_000
 
 
