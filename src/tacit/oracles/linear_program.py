@@ -1,4 +1,4 @@
-"""Overlapping counts and linear rows by HiGHS: LP first, integers only where it is fractional."""
+"""Overlapping counts, linear rows and more by HiGHS: LP first, integers only where fractional."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from tacit.exceptions import InfeasibleHints, NotConverged
 from tacit.hints._program import LabelProgram
 from tacit.oracles._highs import INTEGRAL, TOLERANCE, Model
 from tacit.oracles._relaxation import Priced, Relaxation
-from tacit.oracles.base import Oracle, OracleResult, Verdict
+from tacit.oracles._relaxed_parts import MAX_TRIANGLES
+from tacit.oracles._triangles import Triangles
+from tacit.oracles.base import Oracle, OracleResult, Verdict, untreated
 
 __all__ = ["LinearProgramOracle", "MixedIntegerOracle"]
 
@@ -28,7 +30,7 @@ MARGIN = 2.0
 
 
 class MixedIntegerOracle(Oracle):
-    """Anything at all: HiGHS on the local polytope, then branch and bound if fractional.
+    """Anything of moderate size: HiGHS on a linear relaxation, branch and bound if fractional.
 
     The LP is solved by warm dual simplex. Its answer is checked by a dual bound that is computed
     here from its prices, and solved again from scratch if the two differ. A fractional answer is
@@ -64,7 +66,7 @@ class MixedIntegerOracle(Oracle):
     """
 
     name = "milp"
-    summary = "anything, by branch and bound"
+    summary = f"anything (items up to {MAX_TRIANGLES:,} triangles), by branch and bound"
 
     def __init__(
         self,
@@ -77,6 +79,8 @@ class MixedIntegerOracle(Oracle):
         known: npt.NDArray[np.int32] | None = None,
     ) -> None:
         super().__init__(program)
+        if not (verdict := self.accepts(program)):
+            raise ValueError(f"{type(self).__name__} cannot solve this program: {verdict.reason}.")
         self.gap, self.time_limit, self.max_nodes = gap, time_limit, max_nodes
         self.deadline, self.known = deadline, known
         self.n_fractional = 0
@@ -88,7 +92,14 @@ class MixedIntegerOracle(Oracle):
 
     @classmethod
     def accepts(cls, program: LabelProgram) -> Verdict:  # noqa: D102
-        return Verdict(True, "branch and bound takes any program; it may be slow")
+        for part in (*program.partitions, *program.orders):
+            if Triangles.of(part, MAX_TRIANGLES) is None:
+                return Verdict(
+                    False,
+                    f"{len(part.rows)} pairs of {part.n_items} items make more than "
+                    f"{MAX_TRIANGLES:,} triangles",
+                )
+        return Verdict(True, "branch and bound takes what the others do not; it may be slow")
 
     def solve(self, cost: npt.NDArray[np.floating]) -> OracleResult:  # noqa: D102
         priced = self._relaxation.priced(cost)
@@ -144,7 +155,7 @@ class MixedIntegerOracle(Oracle):
         if not np.isfinite(own):
             return None
         value = float(cost[np.arange(len(labels)), labels].sum(dtype=np.float64)) + own
-        reached = self._relaxation.value(priced.cost, labels)
+        reached = self._relaxation.value(priced, labels)
         safe = max(bound, unproven - MARGIN * TOLERANCE * (1 + self._relaxation.n_choices))
         below = priced.unit * max(reached - safe, 0.0) + _rounding(self.program, cost)
         return OracleResult(labels, value, value - below, _closed(reached, max(bound, unproven)))
@@ -215,16 +226,19 @@ class MixedIntegerOracle(Oracle):
 
 
 class LinearProgramOracle(MixedIntegerOracle):
-    """Counts of overlapping groups and linear rows: an LP that is nearly always integral."""
+    """Counts of overlapping groups, linear rows and flows: an LP that is nearly always integral."""
 
     name = "lp"
-    summary = "overlapping counts and linear rows; hard must-links; integers where fractional"
+    summary = "overlapping counts, linear rows, flows; hard must-links; integers where fractional"
 
     @classmethod
     def accepts(cls, program: LabelProgram) -> Verdict:  # noqa: D102
         if len(program.pairs) and len(program.contraction.pairs):
             return Verdict(False, "pairs of rows are not linear in their labels")
-        return Verdict(True, "only counts and linear rows couple the rows")
+        if refusal := untreated(program, "pairs", "counts", "linear", "flow"):
+            return Verdict(False, refusal)
+        flow = "" if program.flow is None else " and a flow"
+        return Verdict(True, f"only counts and linear rows{flow} couple the rows")
 
 
 def _relative_gap(result: OracleResult) -> float:
@@ -243,6 +257,10 @@ def _rounding(program: LabelProgram, cost: npt.NDArray[np.floating]) -> float:
     size += float(pairs.weight @ largest[pairs.table]) if len(pairs) else 0.0
     if program.unary is not None:
         size += float(np.abs(program.unary).max(axis=1).sum())
+    size += float(program.cliques.weight.sum())
+    if program.flow is not None:
+        net = program.flow
+        size += float(np.abs(net.cost) @ np.maximum(np.abs(net.lower), np.abs(net.upper)))
     return 4.0 * float(np.finfo(np.float64).eps) * (program.n + len(pairs) + 8) * size
 
 
