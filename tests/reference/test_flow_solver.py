@@ -180,7 +180,7 @@ def test_costs_that_would_overflow_are_refused():
 
 
 def test_zero_cost_cycles_and_parallel_arcs():
-    """Worked by hand: two units from 0 to 2, three parallel arcs 0 -> 1, a free cycle 1 -> 2 -> 1."""
+    """Worked by hand: two units from 0 to 2, three arcs 0 -> 1, a free cycle 1 -> 2 -> 1."""
     tail, head = np.array([0, 0, 0, 1, 2]), np.array([1, 1, 1, 2, 1])
     upper = np.array([1, 1, 1, 5, 5])
     net = (3, tail, head, np.zeros(5, int), upper, np.array([2, 0, -2]))

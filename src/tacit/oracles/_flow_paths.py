@@ -62,9 +62,8 @@ def clear(tail, head, cap, cost, pi, flow, excess, first, arcs, met):  # type: i
 
 
 @jit_inner
-def _search(  # type: ignore[no-untyped-def]
-    tail, head, cap, cost, pi, flow, excess, first, arcs, source, dist, via, heap, place, seen
-):
+def _search(tail, head, cap, cost, pi, flow, excess, first, arcs, source,
+            dist, via, heap, place, seen):  # type: ignore[no-untyped-def]  # fmt: skip
     """Dijkstra up to the nearest node that lacks flow; how many nodes it met, and that node."""
     heap[0], place[source], dist[source], seen[0] = source, 0, 0.0, source
     size, n_seen = 1, 1

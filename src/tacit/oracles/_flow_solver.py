@@ -70,7 +70,7 @@ class FlowSolver:
 
     References
     ----------
-    R. K. Ahuja, T. L. Magnanti, J. B. Orlin, Network Flows (1993), ch. 9: successive shortest paths.
+    R. K. Ahuja, T. L. Magnanti, J. B. Orlin, Network Flows (1993), ch. 9.7: shortest paths.
     """
 
     def __init__(
