@@ -13,8 +13,8 @@ from tacit.oracles._assignment_kernel import jit, jit_inner
 
 __all__ = ["ascend", "certify", "fit", "incidence"]
 
-# Twice the unit roundoff: more than the rounding in a reduced cost, over the size of its terms.
-ROUNDING = 2.0**-52
+# More than the rounding in a reduced cost and in the arc's cost itself, over the size of the terms.
+ROUNDING = 2.0**-51
 
 
 @jit

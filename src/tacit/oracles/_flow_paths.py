@@ -18,34 +18,19 @@ NEW, DONE = -1, -2  # places outside the heap
 
 
 @jit
-def clear(tail, head, cap, cost, pi, flow, excess, first, arcs, met):  # type: ignore[no-untyped-def]
+def clear(net, cost, pi, flow, excess, first, arcs, met):  # type: ignore[no-untyped-def]
     """Send all excess where it lacks; return the number of paths, -1 if there is none for some.
 
     `met` then marks the nodes that can be reached from there: their excess cannot leave them.
     """
     n = len(excess)
-    dist, via = np.full(n, np.inf), np.full(n, -1, np.int32)
-    heap, place, seen = np.empty(n, np.int32), np.full(n, NEW, np.int32), np.empty(n, np.int32)
+    dist, via, seen = np.full(n, np.inf), np.full(n, -1, np.int32), np.empty(n, np.int32)
+    heap, place = np.empty(n, np.int32), np.full(n, NEW, np.int32)
+    graph, work = (net, cost, pi, flow, excess, first, arcs), (dist, via, seen, heap, place)
     n_paths = 0
     for source in range(n):
         while excess[source] > 0:
-            n_seen, target = _search(
-                tail,
-                head,
-                cap,
-                cost,
-                pi,
-                flow,
-                excess,
-                first,
-                arcs,
-                source,
-                dist,
-                via,
-                heap,
-                place,
-                seen,
-            )
+            n_seen, target = _search(graph, work, source)
             if target < 0:
                 for k in range(n_seen):
                     met[seen[k]] = True
@@ -56,15 +41,17 @@ def clear(tail, head, cap, cost, pi, flow, excess, first, arcs, met):  # type: i
                 if dist[v] < reach:
                     pi[v] += dist[v] - reach
                 dist[v], place[v] = np.inf, NEW
-            _send(tail, head, cap, flow, excess, via, source, target)
+            _send(net, flow, excess, via, source, target)
             n_paths += 1
     return n_paths
 
 
 @jit_inner
-def _search(tail, head, cap, cost, pi, flow, excess, first, arcs, source,
-            dist, via, heap, place, seen):  # type: ignore[no-untyped-def]  # fmt: skip
+def _search(graph, work, source):  # type: ignore[no-untyped-def]
     """Dijkstra up to the nearest node that lacks flow; how many nodes it met, and that node."""
+    net, cost, pi, flow, excess, first, arcs = graph
+    tail, head, cap = net
+    dist, via, seen, heap, place = work
     heap[0], place[source], dist[source], seen[0] = source, 0, 0.0, source
     size, n_seen = 1, 1
     while size:
@@ -132,8 +119,9 @@ def _sift_down(heap, place, dist, v, size):  # type: ignore[no-untyped-def]
 
 
 @jit_inner
-def _send(tail, head, cap, flow, excess, via, source, target):  # type: ignore[no-untyped-def]
+def _send(net, flow, excess, via, source, target):  # type: ignore[no-untyped-def]
     """Send as much as fits along the path found."""
+    tail, head, cap = net
     room, v = min(excess[source], -excess[target]), target
     while v != source:
         e = via[v]

@@ -118,7 +118,7 @@ class FlowSolver:
         pi, flow = self._pi, self._flow
         excess = self._sweep(cost)
         met = np.zeros(len(pi), bool)
-        n_paths = int(clear(*self._net, cost, pi, flow, excess, *self._incidence, met))
+        n_paths = int(clear(self._net, cost, pi, flow, excess, *self._incidence, met))
         if n_paths < 0:
             self.cut = met
             return None
