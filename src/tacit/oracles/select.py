@@ -69,7 +69,7 @@ def select_oracle(program: LabelProgram, name: str | None = None) -> Choice:
     3. ``forest``: pairs without cycles (hard must-links are contracted first); max-product.
     4. ``flow``: networks, matchings, counts of one class in two crossing families of groups;
        shortest paths.
-    5. ``lp``: overlapping counts, linear rows; dual simplex, integers where fractional.
+    5. ``lp``: overlapping counts, linear rows, flows; dual simplex, integers where fractional.
     6. ``milp``: anything else of moderate size; branch and bound.
 
     Parameters
