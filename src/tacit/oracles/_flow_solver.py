@@ -17,6 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from tacit.oracles._flow_kernel import ascend, certify, fit, incidence
 from tacit.oracles._flow_paths import clear
@@ -92,6 +94,10 @@ class FlowSolver:
             self.cut = np.ones(n_nodes, bool)
         self._net = np.asarray(tail, np.int32), np.asarray(head, np.int32), cap
         self._incidence = incidence(*self._net, n_nodes)
+        open_arcs = self._net[0][cap > 0], self._net[1][cap > 0]
+        graph = sp.coo_array((np.ones(len(open_arcs[0]), np.int8), open_arcs), (n_nodes, n_nodes))
+        _, self._part = connected_components(graph, directed=False)
+        self._part_size = np.bincount(self._part)
         self._restart()
 
     def _restart(self) -> None:
@@ -116,6 +122,8 @@ class FlowSolver:
     def _from_here(self, cost: FloatArray, last: bool = False) -> Flow | None:
         """Solve from the potentials at hand; None if infeasible, or if rounding leaves a gap."""
         pi, flow = self._pi, self._flow
+        # Only differences count, and paths lower potentials more than they raise them.
+        pi -= (np.bincount(self._part, pi) / self._part_size)[self._part]
         excess = self._sweep(cost)
         met = np.zeros(len(pi), bool)
         n_paths = int(clear(self._net, cost, pi, flow, excess, *self._incidence, met))

@@ -56,8 +56,16 @@ class FlowOracle(Oracle):
         self._net, joined = net, program.contraction
         self._solver = FlowSolver(net.n_nodes, net.tail, net.head, net.lower, net.upper, net.supply)
         self._own = np.where(joined.allowed, joined.unary, np.inf)
+        # Places in the raveled table: of arcs; of the first label of each component, of each row.
+        self._place = net.component * program.n_classes + net.cls
+        self._first = np.arange(len(self._own)) * program.n_classes
+        self._row = np.arange(program.n) * program.n_classes
+        free = joined.allowed.copy()
+        free[net.component, net.cls] = False
+        self._only_arcs = np.flatnonzero(~free.any(axis=1))
+        self._forbidden = np.flatnonzero(~joined.allowed[net.component, net.cls])
         self._dead = not joined.allowed.any(axis=1).all()
-        self._forbidden = ~joined.allowed[net.component, net.cls]
+        self._paid = float(np.abs(net.cost[net.arc]).sum())
 
     @classmethod
     def accepts(cls, program: LabelProgram) -> Verdict:  # noqa: D102
@@ -73,51 +81,33 @@ class FlowOracle(Oracle):
         if self._dead:
             raise InfeasibleHints("some row has no label that all its hints allow.")
         net = self._net
-        total = self.program.contraction.gather(cost) + self._own
-        labels, base = self._without_arcs(total)
+        free = self.program.contraction.gather(cost) + self._own
+        arc_label = free.ravel()[self._place]
+        free.ravel()[self._place] = np.inf
+        labels, base = _cheapest(free)
+        base[self._only_arcs] = 0.0  # one of the arcs will be used
+        extra = arc_label - base[net.component]
+        extra[self._forbidden] = 0.0
         arc_cost = net.cost.copy()
-        extra = total[net.component, net.cls] - base[net.component]
-        arc_cost[net.arc] += np.where(self._forbidden, 0.0, extra)
+        arc_cost[net.arc] += extra
         found = self._solver.solve(arc_cost)
         if found is None:
             raise InfeasibleHints(self._why())
-        used = found.flow[net.arc] > 0
+        used = np.flatnonzero(found.flow[net.arc])
         labels[net.component[used]] = net.cls[used]
-        paid = net.cost[: net.own] * found.flow[: net.own]
-        return self._result(cost, labels, paid, found.gap + self._rounding(total, base, labels))
-
-    def _without_arcs(self, total: FloatArray) -> tuple[npt.NDArray[np.int32], FloatArray]:
-        """Cheapest label of each component that is no arc, and its cost; of all, if all are."""
-        net = self._net
-        free = total.copy()
-        free[net.component, net.cls] = np.inf
-        label, least = _cheapest(free)
-        only = np.flatnonzero(np.isinf(least))
-        label[only], least[only] = _cheapest(total[only])
-        return label, least
-
-    def _rounding(
-        self, total: FloatArray, base: FloatArray, labels: npt.NDArray[np.int32]
-    ) -> float:
-        """How far sums of costs may be off: less than four roundings of each term."""
-        size = np.abs(base).sum() + np.abs(total[np.arange(len(labels)), labels]).sum()
-        size += np.abs(self._net.cost[self._net.arc]).sum()
-        return 4.0 * float(np.finfo(float).eps * size)
-
-    def _result(
-        self,
-        cost: npt.NDArray[np.floating],
-        labels: npt.NDArray[np.int32],
-        paid: FloatArray,
-        gap: float,
-    ) -> OracleResult:
-        """Answer with its value recomputed from the labels and the flow that agrees with them."""
-        joined = self.program.contraction
-        own = joined.unary[np.arange(len(labels)), labels].sum()
-        labels = labels[joined.component]
-        chosen = cost[np.arange(len(labels)), labels].sum(dtype=np.float64)
-        value = float(chosen + own + paid.sum())
+        # Sums of costs may be off by less than four roundings of each term.
+        size = np.abs(base).sum() + np.abs(arc_label[used]).sum() + self._paid
+        gap = found.gap + 4.0 * float(np.finfo(float).eps * size)
+        value = self._value(cost, labels) + float(net.cost[: net.own] @ found.flow[: net.own])
+        labels = labels[self.program.contraction.component]
         return OracleResult(labels, value, value - gap, gap <= CLOSED * (1.0 + abs(value)))
+
+    def _value(self, cost: npt.NDArray[np.floating], labels: npt.NDArray[np.int32]) -> float:
+        """Cost of the labels of components, without that of the network."""
+        joined = self.program.contraction
+        own = joined.unary.ravel()[self._first + labels].sum()
+        chosen = np.ravel(cost)[self._row + labels[joined.component]]
+        return float(own + chosen.sum(dtype=np.float64))
 
     def _why(self) -> str:
         """Say what an infeasible flow means."""
