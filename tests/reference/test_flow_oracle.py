@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -224,6 +225,22 @@ def test_ranges_of_costs_keep_the_small_ones():
     assert result.value == 3.0 + 1e-9
     assert result.exact
     assert result.value - result.bound < 1e-12
+
+
+def test_bounds_hold_in_exact_arithmetic():
+    """The bound is below the best matching in fractions, at costs of all sizes."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        cost = rng.normal(size=(9, 2)) * 10.0 ** rng.integers(-8, 9, (9, 2))
+        program = compiled(Matching(3, 3, (0, 1), (1, 1)), 9)
+        result = FlowOracle(program).solve(cost)
+        exact = [[Fraction(v) for v in row] for row in cost]
+        best = min(
+            sum(exact[3 * i + j][int(chosen[j] == i)] for i in range(3) for j in range(3))
+            for chosen in itertools.permutations(range(3))
+        )
+        assert Fraction(result.bound) <= best
+        assert abs(Fraction(result.value) - best) <= 1e-13 * np.abs(cost).sum()
 
 
 def test_infeasible_matchings_say_so():

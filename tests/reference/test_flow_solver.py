@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -83,6 +84,35 @@ def test_random_networks_against_highs(kind):
             best = highs(net, cost / np.abs(cost).max(initial=1.0))
             scale = np.abs(cost).max(initial=1.0)
             assert cost @ found.flow <= scale * (best + 1e-6), "HiGHS found a cheaper flow"
+
+
+@pytest.mark.parametrize("kind", ["normal", "ties", "range"])
+def test_the_gap_holds_in_exact_arithmetic(kind):
+    """Weak duality in fractions: no flow costs less than the one found minus its gap."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        net = random_network(rng, 8, 30)
+        _, tail, head, lower, upper, supply = net
+        cost = some_cost(rng, 30, kind)
+        found = FlowSolver(*net).solve(cost)
+        c, pi = [Fraction(v) for v in cost], [Fraction(v) for v in found.potential]
+        value = sum(v * int(x) for v, x in zip(c, found.flow, strict=True))
+        bound = -sum(p * int(b) for p, b in zip(pi, supply, strict=True))
+        for e in range(30):
+            reduced = c[e] + pi[tail[e]] - pi[head[e]]
+            bound += min(reduced * int(lower[e]), reduced * int(upper[e]))
+        assert bound <= value <= bound + Fraction(found.gap)
+
+
+def test_potentials_stay_in_their_middle():
+    """Only differences count; over many calls nothing may run away and lose digits."""
+    rng = np.random.default_rng(0)
+    net = random_network(rng, 10, 40)
+    solver, largest = FlowSolver(*net), 0.0
+    for _ in range(2000):
+        found = solver.solve(rng.normal(size=40))
+        largest = max(largest, np.abs(found.potential).max())
+    assert largest < 40.0
 
 
 def test_infeasible_networks_and_their_cuts():
@@ -177,6 +207,12 @@ def test_costs_that_would_overflow_are_refused():
         solver.solve(np.array([1e300]))
     with pytest.raises(ValueError, match="scale them down"):
         solver.solve(np.array([np.nan]))
+
+
+def test_capacities_that_would_overflow_are_refused():
+    one, many = np.array([0, 0, 0]), np.array([1, 1, 1])
+    with pytest.raises(ValueError, match="capacities of the arcs add up to 9e"):
+        FlowSolver(2, one, many, 0 * one, 3 * 10**18 * many, np.zeros(2, int))
 
 
 def test_zero_cost_cycles_and_parallel_arcs():

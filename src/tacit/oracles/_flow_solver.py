@@ -34,8 +34,8 @@ USUAL = 1e-12
 # Arcs that a sweep reads in the time of one path, measured on matchings and tracks; a sweep that
 # keeps more than this of the excess is the last.
 SWEEP_PER_PATH, PROGRESS, MAX_SWEEPS = 400, 0.8, 4
-# Lengths of paths must not overflow.
-LARGEST = 1e280
+# Lengths of paths must not overflow, nor sums of flows.
+LARGEST, MOST = 1e280, 2.0**62
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,10 @@ class FlowSolver:
         np.subtract.at(self._supply, tail, self.lower)
         np.add.at(self._supply, head, self.lower)
         self.cut: npt.NDArray[np.bool_] | None = None
+        if (total := cap.sum(dtype=np.float64)) > MOST:
+            raise ValueError(
+                f"the capacities of the arcs add up to {total:.3g}; they may reach {MOST:.3g}."
+            )
         if (cap < 0).any() or self._supply.sum() != 0:
             self.cut = np.ones(n_nodes, bool)
         self._net = np.asarray(tail, np.int32), np.asarray(head, np.int32), cap

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tacit.exceptions import InfeasibleHints
 from tacit.hints._program import LabelProgram
-from tacit.oracles._flow_solver import FlowSolver
+from tacit.oracles._flow_solver import Flow, FlowSolver
 from tacit.oracles._flow_wiring import wire
 from tacit.oracles.base import Oracle, OracleResult, Verdict
 
@@ -24,6 +24,8 @@ FloatArray = npt.NDArray[np.float64]
 
 # What rounding may leave of the gap, relative to the value, for calling the answer exact.
 CLOSED = 1e-9
+# Roundings of each term in numpy's sums: some ten in blocks, then one for each doubling.
+ROUNDED = 32.0
 
 
 class FlowOracle(Oracle):
@@ -95,19 +97,27 @@ class FlowOracle(Oracle):
             raise InfeasibleHints(self._why())
         used = np.flatnonzero(found.flow[net.arc])
         labels[net.component[used]] = net.cls[used]
-        # Sums of costs may be off by less than four roundings of each term.
-        size = np.abs(base).sum() + np.abs(arc_label[used]).sum() + self._paid
-        gap = found.gap + 4.0 * float(np.finfo(float).eps * size)
-        value = self._value(cost, labels) + float(net.cost[: net.own] @ found.flow[: net.own])
-        labels = labels[self.program.contraction.component]
-        return OracleResult(labels, value, value - gap, gap <= CLOSED * (1.0 + abs(value)))
+        return self._result(cost, labels, found, np.abs(base).sum() + self._paid)
 
-    def _value(self, cost: npt.NDArray[np.floating], labels: npt.NDArray[np.int32]) -> float:
-        """Cost of the labels of components, without that of the network."""
-        joined = self.program.contraction
-        own = joined.unary.ravel()[self._first + labels].sum()
-        chosen = np.ravel(cost)[self._row + labels[joined.component]]
-        return float(own + chosen.sum(dtype=np.float64))
+    def _result(
+        self,
+        cost: npt.NDArray[np.floating],
+        labels: npt.NDArray[np.int32],
+        found: Flow,
+        size: float,
+    ) -> OracleResult:
+        """Answer with its value recomputed; `size` is that of the other terms that were rounded."""
+        joined, net = self.program.contraction, self._net
+        terms = (
+            joined.unary.ravel()[self._first + labels],
+            np.ravel(cost)[self._row + labels[joined.component]],
+            net.cost[: net.own] * found.flow[: net.own],
+        )
+        value = float(sum(t.sum(dtype=np.float64) for t in terms))
+        size += sum(np.abs(t).sum(dtype=np.float64) for t in terms)
+        gap = found.gap + ROUNDED * float(np.finfo(float).eps * size)
+        exact = gap <= CLOSED * (1.0 + abs(value))
+        return OracleResult(labels[joined.component], value, value - gap, exact)
 
     def _why(self) -> str:
         """Say what an infeasible flow means."""
