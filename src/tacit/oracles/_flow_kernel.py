@@ -11,7 +11,7 @@ import numpy as np
 
 from tacit.oracles._assignment_kernel import jit, jit_inner
 
-__all__ = ["ascend", "certify", "fit", "incidence"]
+__all__ = ["ascend", "certify", "fit", "incidence", "parts", "surplus"]
 
 # More than the rounding in a reduced cost and in the arc's cost itself, over the size of the terms.
 ROUNDING = 2.0**-51
@@ -38,6 +38,39 @@ def incidence(tail, head, cap, n_nodes):  # type: ignore[no-untyped-def]
             arcs[first[head[e] + 1]] = -1 - e
             first[head[e] + 1] += 1
     return first[:-1], arcs
+
+
+@jit
+def parts(tail, head, first, arcs):  # type: ignore[no-untyped-def]
+    """Return the number of the connected part of each node, and the size of each part."""
+    n_nodes = len(first) - 1
+    part, size = np.full(n_nodes, -1, np.int64), np.zeros(n_nodes, np.int64)
+    stack, n_parts = np.empty(n_nodes, np.int64), 0
+    for start in range(n_nodes):
+        if part[start] >= 0:
+            continue
+        part[start], stack[0], left = n_parts, start, 1
+        while left:
+            left -= 1
+            v = stack[left]
+            size[n_parts] += 1
+            for k in range(first[v], first[v + 1]):
+                w = head[arcs[k]] if arcs[k] >= 0 else tail[-1 - arcs[k]]
+                if part[w] < 0:
+                    part[w], stack[left] = n_parts, w
+                    left += 1
+        n_parts += 1
+    return part, size[:n_parts]
+
+
+@jit
+def surplus(tail, head, flow, supply):  # type: ignore[no-untyped-def]
+    """Return what each node has too much: its supply and what enters, less what leaves."""
+    excess = supply.copy()
+    for e in range(len(tail)):
+        excess[tail[e]] -= flow[e]
+        excess[head[e]] += flow[e]
+    return excess
 
 
 @jit

@@ -54,6 +54,7 @@ def _search(graph, work, source):  # type: ignore[no-untyped-def]
     dist, via, seen, heap, place = work
     heap[0], place[source], dist[source], seen[0] = source, 0, 0.0, source
     size, n_seen = 1, 1
+    reach = np.inf  # least distance so far of a node that lacks flow: none further matters
     while size:
         v = heap[0]
         size -= 1
@@ -78,7 +79,9 @@ def _search(graph, work, source):  # type: ignore[no-untyped-def]
             if place[w] == DONE:
                 continue
             length = max(length, dist[v])
-            if length < dist[w]:
+            if length < dist[w] and length < reach:
+                if excess[w] < 0:
+                    reach = length
                 if place[w] == NEW:
                     seen[n_seen], place[w] = w, size
                     n_seen += 1

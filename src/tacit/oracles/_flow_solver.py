@@ -17,10 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
-from tacit.oracles._flow_kernel import ascend, certify, fit, incidence
+from tacit.oracles._flow_kernel import ascend, certify, fit, incidence, parts, surplus
 from tacit.oracles._flow_paths import clear
 
 __all__ = ["Flow", "FlowSolver"]
@@ -86,9 +84,8 @@ class FlowSolver:
     ) -> None:
         self.lower = np.asarray(lower, np.int64)
         cap = np.asarray(upper, np.int64) - self.lower
-        self._supply = np.array(supply, np.int64)
-        np.subtract.at(self._supply, tail, self.lower)
-        np.add.at(self._supply, head, self.lower)
+        self._net = np.asarray(tail, np.int32), np.asarray(head, np.int32), cap
+        self._supply = surplus(*self._net[:2], self.lower, np.array(supply, np.int64))
         self.cut: npt.NDArray[np.bool_] | None = None
         if (total := cap.sum(dtype=np.float64)) > MOST:
             raise ValueError(
@@ -96,12 +93,8 @@ class FlowSolver:
             )
         if (cap < 0).any() or self._supply.sum() != 0:
             self.cut = np.ones(n_nodes, bool)
-        self._net = np.asarray(tail, np.int32), np.asarray(head, np.int32), cap
         self._incidence = incidence(*self._net, n_nodes)
-        open_arcs = self._net[0][cap > 0], self._net[1][cap > 0]
-        graph = sp.coo_array((np.ones(len(open_arcs[0]), np.int8), open_arcs), (n_nodes, n_nodes))
-        _, self._part = connected_components(graph, directed=False)
-        self._part_size = np.bincount(self._part)
+        self._part, self._part_size = parts(*self._net[:2], *self._incidence)
         self._restart()
 
     def _restart(self) -> None:
@@ -144,9 +137,7 @@ class FlowSolver:
         """Fit the flow to the potentials, which first rise to better ones while that pays."""
         tail, head, cap = self._net
         pi, flow = self._pi, self._flow
-        excess = self._supply.copy()
-        np.subtract.at(excess, tail, flow)
-        np.add.at(excess, head, flow)
+        excess = surplus(tail, head, flow, self._supply)
         left = fit(tail, head, cap, cost, pi, flow, excess)
         for k in range(MAX_SWEEPS):
             if left <= len(tail) // SWEEP_PER_PATH + 16:
