@@ -272,6 +272,19 @@ def test_start_page_runs(capsys):
     assert capsys.readouterr().out == "A labeling that satisfies all hints exists.\n"
 
 
+def test_map_page_runs():
+    """Every line that says what comes out says so rightly."""
+    names: dict = {}
+    said = 0
+    for block in blocks("docs/map.md", "python"):
+        exec(compile(block, "docs/map.md", "exec"), names)
+        for line, result in re.findall(r"^([a-z].*?)  # (.*)$", block, re.M):
+            if " = " not in line.split("(")[0]:
+                assert repr(eval(line, names)) == result, line
+                said += 1
+    assert said >= 15
+
+
 PAGES = [p.relative_to(ROOT).as_posix() for p in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"))]
 
 

@@ -98,7 +98,8 @@ def test_every_oracle_is_reached(name):
         "separable": Labels([0], 0),
         "assignment": Count([[0, 1], [0, 1, 2]], {0: 1}),
         "forest": hints.CannotLink(rows),
-        "lp": Count(rows, {0: 1}),
+        "flow": Count(rows, {0: 1}),
+        "lp": Count([*rows, [0, 2]], {0: 1}),
         "milp": Count(rows, {0: 1}) + hints.Potts([[0, 2]]),
     }[name]
     program = known.compile(3, hints._classes.ClassCodes([0, 1]))
@@ -359,16 +360,18 @@ def test_a_short_time_limit_leaves_a_valid_bound():
 
 
 def test_explain_lists_what_was_tried_and_why():
-    text = select_oracle(compiled(Count([[0, 1], [1, 2]], {0: 1}), 3, 2)).explain()
+    text = select_oracle(compiled(Count([[0, 1], [1, 2], [0, 2]], {0: 1}), 3, 2)).explain()
     lines = text.splitlines()
     assert [line.split(":")[0] for line in lines] == [
         "not  separable",
         "not  assignment",
         "not  forest",
+        "not  flow",
         "uses lp",
     ]
     assert "overlap without one containing the other" in lines[1]
     assert "counts couple rows" in lines[2]
+    assert "not two families" in lines[3]
     assert str(select_oracle(compiled(Hints(), 3, 2))).startswith("uses separable: ")
 
 

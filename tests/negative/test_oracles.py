@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from checks.oracles import check_against_exhaustive
+from tacit.hints import Matching
+from tacit.hints._classes import ClassCodes
 from tacit.hints._program import Counts, LabelProgram
 from tacit.oracles.assignment import AssignmentOracle
 from tacit.oracles.base import OracleResult
+from tacit.oracles.flow import FlowOracle
 
 # Four rows of which all like class 0 best; two may have it. Greedy gives it to the first two, the
 # best choice to the last two, who lose more.
@@ -70,6 +73,49 @@ class ExactWithoutProof(AssignmentOracle):
 class NeverInfeasible(AssignmentOracle):
     def solve(self, cost):
         return OracleResult(np.zeros(len(cost), np.int32), 0.0, 0.0, True)
+
+
+# Rows (0, 0), (0, 1), (1, 0), (1, 1) of a matching. The best pair, (0, 0), is not in the best
+# matching: -5 - 4 beats -6 - 1.
+LINKS = np.array([[0.0, -6.0], [0.0, -5.0], [0.0, -4.0], [0.0, -1.0]])
+MATCHING = Matching(2, 2).compile(4, ClassCodes([0, 1]))
+
+
+class OneFamilyOnly(FlowOracle):
+    """Forgets what the second family allows."""
+
+    def __init__(self, program):
+        super().__init__(program)
+        self._solver._net[2][2:4] = 9
+
+
+class BestPairFirst(FlowOracle):
+    def solve(self, cost):
+        labels = np.array([1, 0, 0, 1], np.int32)
+        value = float(cost[np.arange(4), labels].sum())
+        return OracleResult(labels, value, value, True)
+
+
+class StopsEarly(FlowOracle):
+    """Stops before the first path, and calls what it has a bound."""
+
+    def solve(self, cost):
+        result = super().solve(cost)
+        return replace(result, labels=np.zeros(4, np.int32), value=0.0, bound=0.0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (OneFamilyOnly, "breaks a hard hint"),
+        (BestPairFirst, "cuts off the optimum"),
+        (StopsEarly, "cuts off the optimum"),
+    ],
+)
+def test_check_rejects_flows(wrong, message):
+    assert check_against_exhaustive(FlowOracle, MATCHING, LINKS).value == -9.0
+    with pytest.raises(AssertionError, match=message):
+        check_against_exhaustive(wrong, MATCHING, LINKS)
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,19 @@ def overlapping(rng):
     return hints.Count(groups, counts - 1, counts)
 
 
+def crossing(rng):
+    """Counts of one class in rows and columns of 2 x 3, the last row in neither."""
+    y = rng.integers(0, CLASSES, N)
+    groups = [[0, 1, 2], [3, 4, 5], [0, 3], [1, 4], [2, 5]]
+    counts = np.array([np.sum(y[g] == 1) for g in groups])
+    return hints.Count(groups, {1: counts}, {1: counts})
+
+
 STRICT = {
     "separable": lambda rng: hints.Not(np.arange(N), rng.integers(0, CLASSES, N)),
     "assignment": lambda rng: hints.Count([range(3), range(3, N)], 1, 2 + rng.integers(0, 2)),
     "forest": lambda rng: hints.CannotLink([(i, i + 1) for i in range(N - 1)]),
+    "flow": crossing,
     "lp": overlapping,
     "milp": lambda rng: hints.Count([range(N)], 1, 4) + hints.CannotLink([(0, 1), (1, 2)]),
 }

@@ -16,6 +16,7 @@ from tacit.oracles.assignment import AssignmentOracle
 from tacit.oracles.base import Oracle, OracleResult, Verdict
 from tacit.oracles.exhaustive import ExhaustiveOracle
 from tacit.oracles.feasibility import feasible_labels, require_feasible
+from tacit.oracles.flow import FlowOracle
 from tacit.oracles.forest import ForestOracle
 from tacit.oracles.linear_program import LinearProgramOracle, MixedIntegerOracle
 from tacit.oracles.select import ORACLES, PREFERENCE, Choice, select_oracle
@@ -27,6 +28,7 @@ __all__ = [
     "AssignmentOracle",
     "Choice",
     "ExhaustiveOracle",
+    "FlowOracle",
     "ForestOracle",
     "LinearProgramOracle",
     "MixedIntegerOracle",

@@ -13,6 +13,7 @@ from tacit.hints._program import LabelProgram
 from tacit.oracles.assignment import AssignmentOracle
 from tacit.oracles.base import Oracle, Verdict
 from tacit.oracles.exhaustive import ExhaustiveOracle
+from tacit.oracles.flow import FlowOracle
 from tacit.oracles.forest import ForestOracle
 from tacit.oracles.linear_program import LinearProgramOracle, MixedIntegerOracle
 from tacit.oracles.separable import SeparableOracle
@@ -24,6 +25,7 @@ PREFERENCE: tuple[type[Oracle], ...] = (
     SeparableOracle,
     AssignmentOracle,
     ForestOracle,
+    FlowOracle,
     LinearProgramOracle,
     MixedIntegerOracle,
 )
@@ -65,8 +67,10 @@ def select_oracle(program: LabelProgram, name: str | None = None) -> Choice:
     1. ``separable``: nothing couples two rows; argmin.
     2. ``assignment``: counts of disjoint or nested groups; augmenting paths.
     3. ``forest``: pairs without cycles (hard must-links are contracted first); max-product.
-    4. ``lp``: overlapping counts, linear rows, flows; dual simplex, integers where fractional.
-    5. ``milp``: anything else of moderate size; branch and bound.
+    4. ``flow``: networks, matchings, counts of one class in two crossing families of groups;
+       shortest paths.
+    5. ``lp``: overlapping counts, linear rows, flows; dual simplex, integers where fractional.
+    6. ``milp``: anything else of moderate size; branch and bound.
 
     Parameters
     ----------
