@@ -78,8 +78,8 @@ class SSL(Experiment):
             "Accuracy in %, mean over the splits, of all rows, the labelled ones counted as in the "
             "papers; beside it that of the unlabelled rows. Rows are shuffled by split.",
             accuracy_table(summary, self.sheet["claimed"]),
-            "tacit averages the same candidates for all sets, weighed by labels hidden in turn; the "
-            "one that weighs most:",
+            "tacit averages the same candidates for all sets, weighted by labels hidden in turn; "
+            "how often which one weighs most:",
             choice_table(rows),
             target_table(targets),
         ]
