@@ -48,10 +48,10 @@ SETTINGS: dict[str, Any] = {
         [1.0, 3.0, "narrow", False],
         [1.0, 30.0, "narrow", False],
         [10.0, 30.0, "wide", False],
-        [1.0, 30.0, "narrow", True],
+        [10.0, 300.0, "wide", False],
         [10.0, 30.0, "narrow", True],
     ],
-    "inductive_C": [10.0, 100.0],
+    "inductive_C": [10.0, 100.0, 1000.0],
     "svm_C": [0.1, 1.0, 10.0, 100.0, 1000.0],
     # The regulariser of 004 for the relaxation, for the mean of the losses.
     "sdp_nu": {"linear": 0.05, "rbf": 0.0025},
