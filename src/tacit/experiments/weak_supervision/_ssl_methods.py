@@ -40,7 +40,7 @@ SETTINGS: dict[str, Any] = {
     "level": 0.8,
     "folds": 5,
     # How often the hidden labels are weighted anew.
-    "draws": 1000,
+    "draws": 4000,
     # Many fits: one start each, in single precision, its classifier as it is left.
     "quick": {"n_init": 1, "n_reheats": 3, "polish": False, "dtype": "float32"},
     # C, weight of the labelled rows, width (of the RBF kernel), intercept.
