@@ -14,6 +14,7 @@ from tacit.experiments.weak_supervision._ssl_blend import (
     average,
     cheapest,
     try_settings,
+    weigh,
 )
 from tacit.experiments.weak_supervision._ssl_methods import Task, measure
 from tacit.experiments.weak_supervision._ssl_report import (
@@ -46,7 +47,7 @@ def test_every_split_by_every_method_and_the_relaxation_last():
 
 def test_rows_are_centred_shuffled_and_of_unit_norm():
     task = made()
-    assert list(task.inputs) == ["linear"]
+    assert list(task.inputs) == ["linear", "linear, intercept"]
     np.testing.assert_allclose(np.linalg.norm(task.inputs["linear"], axis=1), 1.0)
     assert (task.part != None).sum() == 10  # noqa: E711
     assert task.part[task.rows].tolist() == task.y[task.rows].tolist()
@@ -64,10 +65,25 @@ def test_the_kernel_matrix_is_centred(width, sigma):
     np.testing.assert_allclose(apart - apart[:1] - apart[:, :1] + apart[0, 0], 0.0, atol=1e-10)
 
 
+def test_an_intercept_is_as_strong_as_the_strongest_mode():
+    """A constant is added to the kernel: one mode more, of the top eigenvalue there was."""
+    for kernel, width in (("linear", "linear"), ("rbf", "narrow")):
+        inputs = made(kernel=kernel).inputs
+        plain, more = inputs[width], inputs[width + ", intercept"]
+        if kernel == "linear":
+            plain, more = plain @ plain.T, more @ more.T
+        np.testing.assert_allclose(more - plain, (more - plain)[0, 0], atol=1e-10)
+        top = np.linalg.eigvalsh(plain)[-1]
+        assert len(plain) * (more - plain)[0, 0] == pytest.approx(top, rel=1e-8)
+    assert list(inputs) == ["narrow", "wide", "narrow, intercept"]
+
+
 @pytest.mark.parametrize("method", ["tacit", "inductive", "svm"])
 def test_true_labels_of_other_rows_change_nothing(monkeypatch, method):
     """All labels but the ten known ones are turned; the answer stays, and so its errors turn."""
     made()
+    few = _ssl_methods.SETTINGS | {"joint": _ssl_methods.SETTINGS["joint"][1::3]}  # quicker
+    monkeypatch.setattr(_ssl_methods, "SETTINGS", few)
     before = measure(CELL | {"method": method})
     load_ssl = _ssl_methods.load_ssl
 
@@ -124,13 +140,13 @@ def test_probabilities_of_all_fits_are_averaged_only_where_there_are_local_minim
         )
         np.testing.assert_allclose(joint.P, np.tile([1 - 0.8 * C / 3, 0.8 * C / 3], (6, 1)))
         np.testing.assert_allclose(supervised.P, np.tile([1 - 0.4 * C, 0.4 * C], (6, 1)))
-        assert joint.likelihood == supervised.likelihood
+        np.testing.assert_array_equal(joint.each, supervised.each)
 
 
 def test_likelihood_of_all_hidden_labels():
-    """Half of them "b": with even odds each of the four costs log 2, whatever the temperature."""
+    """With even odds each of the four costs log 2, whatever the temperature."""
     (even,) = tried(("one", Told(C=2.5)))
-    assert even.likelihood == pytest.approx(-4 * np.log(2))
+    np.testing.assert_allclose(even.each, -np.log(2) * np.ones(4))
 
 
 def test_all_widths_see_the_same_folds():
@@ -141,23 +157,42 @@ def test_all_widths_see_the_same_folds():
     assert sorted(one[1] + one[2]) == [0, 1, 3, 4]
 
 
-def candidate(likelihood, b, **settings):
-    return Candidate(HintClassifier(**settings), "", likelihood, np.array([[1 - b, b]]))
+def candidate(each, b=0.5, **settings):
+    each = np.asarray(each, float)
+    return Candidate(HintClassifier(**settings), "", each, np.array([[1 - b, b]]))
 
 
-def test_the_best_ones_kind_is_averaged_by_likelihood():
-    """Odds of 9 to 1 in likelihood, 3 to 1 at its root: .75 x .8 + .25 x .4 = .7."""
-    found = [
-        candidate(-1.0, 0.8, solver="admm"),
-        candidate(-1.0 - np.log(9), 0.4, solver="admm", C=3.0),
-        candidate(-1.1, 0.0, solver="inductive"),
-    ]
-    P, best = average(found, 0.5)
-    np.testing.assert_allclose(P, [[0.3, 0.7]])
-    assert best is found[0]
-    P, best = average(found[1:], 0.5)
-    np.testing.assert_allclose(P, [[1.0, 0.0]])
-    assert best is found[2]
+def weights(*found):
+    return weigh(list(found), 4000)
+
+
+def test_labels_that_agree_weigh_settings_by_their_likelihood():
+    """Ten labels, each for the first: odds of 9 to 1, however they count."""
+    one, other = candidate(np.zeros(10)), candidate(np.full(10, -np.log(9) / 10))
+    np.testing.assert_allclose(weights(one, other), [0.9, 0.1])
+    P, best = average([other, candidate(np.zeros(10), 0.9)], 10)
+    np.testing.assert_allclose(P, [[0.14, 0.86]])  # .9 x .9 + .1 x .5
+    assert best.P[0, 1] == 0.9
+
+
+def test_kinds_of_learning_are_equally_likely_beforehand():
+    joint, alone = candidate([-1.0, -1.0]), candidate([-1.0, -1.0], solver="inductive")
+    np.testing.assert_allclose(weights(joint, joint, joint, alone), [1 / 6, 1 / 6, 1 / 6, 1 / 2])
+
+
+def test_a_single_label_is_trusted_less_than_labels_that_agree():
+    """Of two labels one has odds of e^4: u is even on [0, 1], the mean of 1 / (1 + e^(-8 u))."""
+    found = weights(candidate([0.0, 0.0]), candidate([-4.0, 0.0]))
+    expected = (np.log1p(np.exp(8)) - np.log(2)) / 8
+    np.testing.assert_allclose(found, [expected, 1 - expected], atol=0.01)
+    assert expected < 1 / (1 + np.exp(-4))
+
+
+def test_weights_do_not_depend_on_the_order_of_the_labels():
+    rng = np.random.default_rng(0)
+    each, turn = rng.standard_normal((3, 7)), rng.permutation(7)
+    before = weights(*map(candidate, each))
+    np.testing.assert_array_equal(weights(*map(candidate, each[:, turn])), before)
 
 
 def test_labels_keep_what_is_known_and_the_shares():

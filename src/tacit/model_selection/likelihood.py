@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from tacit.hints._classes import plain
 
-__all__ = ["Logits", "calibrated_likelihood", "hidden_logits"]
+__all__ = ["Logits", "calibrated_likelihood", "each_likelihood", "hidden_logits"]
 
 FloatArray = npt.NDArray[np.float64]
 # Logarithms of probabilities (M, C), and the columns of the right classes (M,).
@@ -56,8 +56,14 @@ def calibrated_likelihood(folds: Sequence[Logits | float]) -> FloatArray:
     found = [fold for fold in folds if not isinstance(fold, float)]
     if len(found) < len(folds):
         return np.full(len(folds), np.nan)
-    L = np.concatenate([logits for logits, _ in found])
-    columns = np.concatenate([right for _, right in found])
+    cuts = np.cumsum([len(right) for _, right in found])[:-1]
+    return np.array([part.mean() for part in np.split(each_likelihood(found), cuts)])
+
+
+def each_likelihood(folds: Sequence[Logits]) -> FloatArray:
+    """Log-likelihood of every hidden label, fold after fold; see `calibrated_likelihood`."""
+    L = np.concatenate([logits for logits, _ in folds])
+    columns = np.concatenate([right for _, right in folds])
 
     def each(t: float) -> FloatArray:
         scaled = np.exp(t) * L
@@ -68,5 +74,4 @@ def calibrated_likelihood(folds: Sequence[Logits | float]) -> FloatArray:
         bounds=(-WIDEST, WIDEST),
         method="bounded",
     )
-    parts = np.split(each(float(best.x)), np.cumsum([len(right) for _, right in found])[:-1])
-    return np.array([part.mean() for part in parts])
+    return each(float(best.x))

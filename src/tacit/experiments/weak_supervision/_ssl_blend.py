@@ -1,15 +1,20 @@
 r"""Average what was fitted while labels were hidden, in place of one setting chosen by few labels.
 
 With ten labels several settings are about equally likely, and each fit depends on which labels it
-saw. So one likelihood of hidden labels decides no more than how to learn, with the unlabelled rows
-or without; the answer is that of all settings and folds together,
+saw. So no setting is chosen; the answer is that of all settings and folds together,
 
 .. math:: \bar P = \sum_k w_k \frac{1}{F + 1} \sum_{f=0}^F P_{k f}, \qquad
-    w_k \propto e^{t L_k},
+    w_k = E_\omega \frac{\pi_k e^{L_k(\omega)}}{\sum_j \pi_j e^{L_j(\omega)}}, \qquad
+    L_k(\omega) = l \sum_{i=1}^l \omega_i \ell_{k i},
 
 with :math:`P_{k f}` the probabilities by setting k without the labels of fold f (f = 0: with all
-labels; supervised settings have that term alone), and :math:`L_k` the log-likelihood of all hidden
-labels. With many labels the weights single out the best setting by themselves.
+labels; supervised settings have that term alone), and :math:`\ell_{k i}` the log-likelihood of
+hidden label i. The weights of the l labels are drawn evenly from the simplex: so much as L changes
+when some labels count more and others less, so little is it trusted (the Bayesian bootstrap; Yao
+and others, "Using stacking to average Bayesian predictive distributions", Bayesian Analysis 2018,
+call the result pseudo-BMA+). Learning from all rows and from the labelled ones alone are equally
+likely beforehand, whatever the number of their settings. With many labels the weights single out
+the best setting by themselves.
 """
 
 from __future__ import annotations
@@ -25,10 +30,11 @@ from sklearn.base import clone
 
 from tacit import HintClassifier, oracles
 from tacit.hints import Labels, Share
-from tacit.model_selection import HintFolds, calibrated_likelihood
+from tacit.model_selection import HintFolds
 from tacit.model_selection.folds import HintsOf
+from tacit.model_selection.likelihood import each_likelihood
 
-__all__ = ["Candidate", "average", "cheapest", "try_settings"]
+__all__ = ["Candidate", "average", "cheapest", "try_settings", "weigh"]
 
 FloatArray = npt.NDArray[np.float64]
 # Smallest probability that is told from none.
@@ -45,8 +51,8 @@ class Candidate:
         The setting, not fitted.
     width : str
         Width of the kernel it was given.
-    likelihood : float
-        Log-likelihood of all hidden labels together.
+    each : (l,) array
+        Log-likelihood of every hidden label, all settings in the same order.
     P : (N, C) array
         Probabilities: the mean of all fits where learning has many local minima, those of the fit
         to all labels where it has one.
@@ -54,7 +60,7 @@ class Candidate:
 
     estimator: HintClassifier
     width: str
-    likelihood: float
+    each: FloatArray
     P: FloatArray
 
 
@@ -71,12 +77,10 @@ def try_settings(
     for width, estimator in settings:
         fits = [_probabilities(estimator, inputs[width], part) for part in known]
         parts = [_hidden(P, part, folds) for P, part in zip(fits[1:], known[1:], strict=True)]
-        counts = np.array([len(part.hidden) for part in known[1:]])
-        likelihood = float(counts @ calibrated_likelihood(parts))
         # Supervised fits have no other minima: none is better than that to all labels.
         convex = estimator.solver == "inductive"
         P = fits[0] if convex else np.mean(fits, axis=0)
-        yield Candidate(estimator, width, likelihood, P)
+        yield Candidate(estimator, width, each_likelihood(parts), P)
 
 
 def _probabilities(estimator: HintClassifier, X: FloatArray, known: HintsOf) -> FloatArray:
@@ -91,12 +95,22 @@ def _hidden(
     return np.log(np.maximum(P[known.hidden], LEAST)), np.asarray(columns, np.intp)
 
 
-def average(found: list[Candidate], t: float) -> tuple[FloatArray, Candidate]:
-    """Probabilities by all settings of the best one's solver, and the best one."""
-    best = max(found, key=lambda one: one.likelihood)
-    same = [one for one in found if one.estimator.solver == best.estimator.solver]
-    weights = softmax([t * one.likelihood for one in same])
-    return np.einsum("k,kic->ic", weights, [one.P for one in same]), best
+def average(found: list[Candidate], draws: int) -> tuple[FloatArray, Candidate]:
+    """Probabilities by all settings, and the one that weighs most."""
+    weights = weigh(found, draws)
+    best = found[int(weights.argmax())]
+    return np.einsum("k,kic->ic", weights, [one.P for one in found]), best
+
+
+def weigh(found: list[Candidate], draws: int) -> FloatArray:
+    """Weights of the settings: their mean over draws of how much each hidden label counts."""
+    kinds = [one.estimator.solver for one in found]
+    prior = -np.log([kinds.count(kind) for kind in kinds])
+    each = np.array([one.each for one in found])
+    each = each[:, np.lexsort(each)]  # whatever the order of the rows
+    count = each.shape[1]
+    omega = np.random.default_rng(0).dirichlet(np.ones(count), draws)
+    return np.asarray(softmax(count * omega @ each.T + prior, axis=1).mean(axis=0))
 
 
 def cheapest(P: FloatArray, part: npt.NDArray[Any], folds: HintFolds, level: float) -> Any:

@@ -78,7 +78,8 @@ class SSL(Experiment):
             "Accuracy in %, mean over the splits, of all rows, the labelled ones counted as in the "
             "papers; beside it that of the unlabelled rows. Rows are shuffled by split.",
             accuracy_table(summary, self.sheet["claimed"]),
-            "tacit chooses by labels hidden in turn, with the same candidates for all sets:",
+            "tacit averages the same candidates for all sets, weighted by labels hidden in turn; "
+            "how often which one weighs most:",
             choice_table(rows),
             target_table(targets),
         ]
