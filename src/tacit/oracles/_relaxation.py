@@ -104,7 +104,7 @@ class Relaxation:
 
     @property
     def n_choices(self) -> int:
-        """Units that columns may hold in all: a label each, a pair each, and those of other parts."""
+        """Units that columns may hold: a label each, a pair each, and those of other parts."""
         parts = self.cap[self.n_labels + len(self.pair_cost) :]
         return len(self.contraction.allowed) + len(self.edges) + int(np.ceil(parts.sum()))
 
