@@ -1,0 +1,187 @@
+r"""Bounds and exact partitions by linear programs with violated cycle rows.
+
+.. math:: \min_x \sum_e w_e x_e \quad\text{s.t.}\quad
+    x_e \le \sum_{f \in C \setminus e} x_f \quad\text{for cycles } C \ni e, \; 0 \le x \le 1,
+
+x the edges that are cut. On complete graphs the triangles imply all cycles; otherwise a broken row
+is a path between the ends of e that is shorter than :math:`x_e`.
+
+References
+----------
+S. Chopra, M. R. Rao, The partition problem, Mathematical Programming 59 (1993).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from tacit.oracles._partition_contract import contract
+from tacit.oracles._partition_graph import CutGraph
+from tacit.oracles._partition_heap import jit
+from tacit.oracles._partition_moves import improve
+from tacit.oracles._row_generation import GrowingModel, Rows, Until, grow
+from tacit.oracles._short_paths import short_paths
+
+__all__ = ["close"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+Labels = npt.NDArray[np.int32]
+
+# Broken by more than HiGHS's own tolerance times a few.
+BROKEN = 1e-5
+# Rows added at a time, the most broken first; one in ten of the edges where these are many.
+ADDED, ADDED_SHARE = 1000, 0.5
+# What is called closed, in units of the largest weight.
+CLOSED = 1e-8
+
+
+def close(
+    graph: CutGraph, label: Labels, whole: bool, until: Until, bound: float = -np.inf
+) -> tuple[Labels, float]:
+    """Best partition of a graph, or the best found, and a proven bound.
+
+    Parameters
+    ----------
+    graph : CutGraph
+        Connected by its positive edges, or the bound is no better than for its parts.
+    label : (n,) array
+        A partition that cuts what has to be cut.
+    whole : bool
+        Branch where the relaxation is fractional.
+    until : Until
+        Limits of time, nodes and rows.
+    bound : float
+        A bound that is known.
+    """
+    unit = float(np.abs(graph.weight).max(initial=0.0))
+    if unit == 0.0:
+        return label, 0.0
+    if graph.value(label) - bound <= CLOSED * unit:
+        return label, bound
+    search = _Search(graph, label, unit)
+    cost = graph.weight / unit
+    lower, upper = graph.shape.hard.astype(float), np.ones(len(cost))
+    model = GrowingModel(cost, lower, upper)
+    x, found = grow(model, search.broken, until, search.enough)
+    if x is None or not whole or search.closed(max(bound, found * unit)):
+        return search.label, max(bound, found * unit)
+    while not search.closed(max(bound, found * unit)) and until.left > 0:
+        best = search.graph.cut(search.label).astype(float)
+        whole_x, below = model.solve_whole(until, best)
+        found = max(found, below)
+        if whole_x is None:
+            break
+        rows = search.broken_whole(whole_x)
+        search.keep(_clusters(graph, whole_x))
+        if not len(rows):
+            break
+        model.add(rows)
+        if until.nodes is not None:
+            break  # the limit holds for all of it
+    return search.label, max(bound, found * unit)
+
+
+class _Search:
+    """The best partition so far, and rows that columns break."""
+
+    def __init__(self, graph: CutGraph, label: Labels, unit: float) -> None:
+        self.graph, self.unit = graph, unit
+        self.label, self.value = label, graph.value(label)
+        n = graph.n
+        self._complete = len(graph.shape.edges) == n * (n - 1) // 2
+        self._added = max(ADDED, int(ADDED_SHARE * len(graph.weight)))
+        a, b = graph.shape.edges.T
+        if self._complete:
+            self._edge = np.zeros((n, n), np.intp)
+            self._edge[a, b] = self._edge[b, a] = np.arange(len(a))
+
+    def keep(self, label: Labels) -> None:
+        """Take a partition if it is feasible and better, after moves have made it better still."""
+        label = improve(self.graph, label)
+        value = self.graph.value(label)
+        if value < self.value and self.graph.cut(label)[self.graph.shape.hard].all():
+            self.label, self.value = label, value
+
+    def closed(self, bound: float) -> bool:
+        return self.value - bound <= CLOSED * self.unit
+
+    def enough(self, x: FloatArray, bound: float) -> bool:
+        """Round the columns to a partition on the way; stop where it meets the bound."""
+        self.keep(contract(CutGraph(self.graph.shape, 0.5 - x)))
+        return self.closed(bound * self.unit)
+
+    def broken(self, x: FloatArray) -> Rows:
+        if self._complete:
+            n = self.graph.n
+            X = np.zeros((n, n))
+            a, b = self.graph.shape.edges.T
+            X[a, b] = X[b, a] = x
+            found, amount = _triangles(X, BROKEN)
+            chosen = np.argsort(-amount, kind="stable")[: self._added]
+            i, j, k = found[chosen].T
+            e = self._edge
+            return _triangle_rows(e[i, j], e[i, k], e[k, j], len(x))
+        return self._paths(x, np.flatnonzero(x > BROKEN), BROKEN)
+
+    def broken_whole(self, x: FloatArray) -> Rows:
+        """Rows that whole columns break: cut edges within a component of those not cut."""
+        inside = _clusters(self.graph, x)[self.graph.shape.edges]
+        wrong = np.flatnonzero((inside[:, 0] == inside[:, 1]) & (x > 0.5))
+        return self._paths(x, wrong, 0.5)
+
+    def _paths(self, x: FloatArray, edges: IntArray, broken: float) -> Rows:
+        """Row of the shortest path beside each edge where it is shorter than the edge's x."""
+        around, ends = self.graph.shape.adjacency, self.graph.shape.edges[edges]
+        # A little for every step: of equally long paths the one with the fewest.
+        step = 1e-3 * broken / self.graph.n
+        web = around.indptr, around.neighbor, np.maximum(x, 0.0)[around.edge] + step
+        found, indptr, arcs, amount = short_paths(web, ends, x[edges] - broken)
+        path = around.edge[arcs]
+        chosen = np.argsort(-amount, kind="stable")[: self._added]
+        steps = sp.csr_array((np.ones(len(path)), path, indptr), shape=(len(found), len(x)))
+        own = sp.csr_array(
+            (np.ones(len(found)), edges[found], np.arange(len(found) + 1)), shape=steps.shape
+        )
+        return Rows(sp.csr_array((own - steps)[chosen]), np.zeros(len(chosen)))
+
+
+def _clusters(graph: CutGraph, x: FloatArray) -> Labels:
+    """Components of the edges that are not cut."""
+    links = graph.shape.edges[x < 0.5]
+    web = sp.coo_array((np.ones(len(links), np.int8), links.T), (graph.n, graph.n))
+    return np.asarray(connected_components(web, directed=False)[1], np.int32)
+
+
+def _triangle_rows(first: IntArray, second: IntArray, third: IntArray, width: int) -> Rows:
+    """x[first] - x[second] - x[third] <= 0."""
+    m = len(first)
+    data = np.tile([1.0, -1.0, -1.0], m)
+    columns = np.column_stack([first, second, third]).ravel()
+    A = sp.csr_array((data, columns, np.arange(0, 3 * m + 1, 3)), shape=(m, width))
+    return Rows(A, np.zeros(m))
+
+
+@jit
+def _triangles(X, broken):  # type: ignore[no-untyped-def]
+    """For each edge (i, j) the node k that breaks x_ij <= x_ik + x_kj most, if any does."""
+    n = len(X)
+    found = np.empty((n * (n - 1) // 2, 3), np.int64)
+    amount = np.empty(len(found))
+    count = 0
+    for i in range(n):
+        for j in range(i + 1, n):
+            if X[i, j] <= broken:
+                continue
+            best, least = -1, X[i, j] - broken
+            for k in range(n):
+                if k != i and k != j and X[i, k] + X[k, j] < least:
+                    best, least = k, X[i, k] + X[k, j]
+            if best >= 0:
+                found[count, 0], found[count, 1], found[count, 2] = i, j, best
+                amount[count] = X[i, j] - least
+                count += 1
+    return found[:count], amount[:count]
