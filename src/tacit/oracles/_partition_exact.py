@@ -67,22 +67,19 @@ def close(
     lower, upper = graph.shape.hard.astype(float), np.ones(len(cost))
     model = GrowingModel(cost, lower, upper)
     x, found = grow(model, search.broken, until, search.enough)
-    if x is None or not whole or search.closed(max(bound, found * unit)):
-        return search.label, max(bound, found * unit)
-    while not search.closed(max(bound, found * unit)) and until.left > 0:
-        best = search.graph.cut(search.label).astype(float)
-        whole_x, below = model.solve_whole(until, best)
-        found = max(found, below)
-        if whole_x is None:
+    bound = max(bound, found * unit)
+    if x is None or not whole or search.closed(bound):
+        return search.label, bound
+    for whole_x, below in model.branches(until, search.start):
+        bound = max(bound, below * unit)
+        if whole_x is None or search.closed(bound):
             break
         rows = search.broken_whole(whole_x)
         search.keep(_clusters(graph, whole_x))
         if not len(rows):
             break
         model.add(rows)
-        if until.nodes is not None:
-            break  # the limit holds for all of it
-    return search.label, max(bound, found * unit)
+    return search.label, bound
 
 
 class _Search:
@@ -106,7 +103,12 @@ class _Search:
         if value < self.value and self.graph.cut(label)[self.graph.shape.hard].all():
             self.label, self.value = label, value
 
+    def start(self) -> FloatArray:
+        """Columns of the best partition."""
+        return self.graph.cut(self.label).astype(float)
+
     def closed(self, bound: float) -> bool:
+        """Whether the best partition meets a bound."""
         return self.value - bound <= CLOSED * self.unit
 
     def enough(self, x: FloatArray, bound: float) -> bool:
@@ -115,6 +117,7 @@ class _Search:
         return self.closed(bound * self.unit)
 
     def broken(self, x: FloatArray) -> Rows:
+        """Rows that fractional columns break."""
         if self._complete:
             n = self.graph.n
             X = np.zeros((n, n))

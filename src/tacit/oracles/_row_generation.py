@@ -10,7 +10,7 @@ Any prices :math:`p \le 0` of the rows prove a bound, whatever rows are still mi
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,8 +23,6 @@ __all__ = ["GrowingModel", "Rows", "Until", "grow"]
 
 FloatArray = npt.NDArray[np.float64]
 
-# A whole number, as HiGHS means it; its tolerance is 1e-7.
-INTEGRAL = 1e-6
 UNLIMITED = 2**31 - 1
 
 
@@ -41,7 +39,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Until:
-    """When to stop: a time of `time.monotonic`, nodes of one branch and bound, rows."""
+    """When to stop: a time of `time.monotonic`, nodes of branch and bound, rows."""
 
     time: float | None = None
     nodes: int | None = None
@@ -127,28 +125,41 @@ class GrowingModel:
         self._prices = np.array(solution.row_dual)
         return np.clip(np.array(solution.col_value), self.lower, self.upper)
 
-    def solve_whole(self, until: Until, start: FloatArray) -> tuple[FloatArray | None, float]:
-        """Whole columns and a bound on them; `start` satisfies the rows."""
+    def branches(
+        self, until: Until, start: Callable[[], FloatArray]
+    ) -> Iterator[tuple[FloatArray | None, float]]:
+        """Whole columns and a bound on them, again and again, with the rows added meanwhile.
+
+        Parameters
+        ----------
+        until : Until
+            Ends when its time or its nodes, those of all rounds together, are used up.
+        start : function
+            Whole columns that satisfy all rows: the best known.
+        """
         import highspy
 
-        h = self._h
+        h, nodes = self._h, 0
         every = np.arange(len(self.cost), dtype=np.int32)
         kinds = np.full(len(every), highspy.HighsVarType.kInteger)
         h.changeColsIntegrality(len(every), every, kinds)
         h.setOptionValue("presolve", "on")
         h.setOptionValue("solver", "choose")
-        h.setOptionValue("time_limit", h.getRunTime() + max(until.left, 0.01))
-        h.setOptionValue("mip_max_nodes", UNLIMITED if until.nodes is None else until.nodes)
-        h.clearSolver()
-        given = highspy.HighsSolution()
-        given.col_value = list(start)
-        h.setSolution(given)
-        h.run()
-        self._require_feasible()
-        info = h.getInfo()
-        if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
-            return None, float(info.mip_dual_bound)
-        return np.round(np.array(h.getSolution().col_value)), float(info.mip_dual_bound)
+        while until.left > 0 and (until.nodes is None or nodes < until.nodes):
+            most = UNLIMITED if until.nodes is None else until.nodes - nodes
+            h.setOptionValue("time_limit", h.getRunTime() + until.left)
+            h.setOptionValue("mip_max_nodes", most)
+            h.clearSolver()
+            given = highspy.HighsSolution()
+            given.col_value = list(start())
+            h.setSolution(given)
+            h.run()
+            self._require_feasible()
+            info = h.getInfo()
+            nodes += max(int(info.mip_node_count), 1)
+            found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+            columns = np.round(np.array(h.getSolution().col_value)) if found else None
+            yield columns, float(info.mip_dual_bound)
 
     def _require_feasible(self) -> None:
         import highspy
