@@ -18,6 +18,8 @@ from tacit.oracles.exhaustive import ExhaustiveOracle
 from tacit.oracles.feasibility import feasible_labels, require_feasible
 from tacit.oracles.forest import ForestOracle
 from tacit.oracles.linear_program import LinearProgramOracle, MixedIntegerOracle
+from tacit.oracles.order import OrderOracle
+from tacit.oracles.partition import PartitionOracle
 from tacit.oracles.select import ORACLES, PREFERENCE, Choice, select_oracle
 from tacit.oracles.separable import SeparableOracle
 
@@ -32,6 +34,8 @@ __all__ = [
     "MixedIntegerOracle",
     "Oracle",
     "OracleResult",
+    "OrderOracle",
+    "PartitionOracle",
     "SeparableOracle",
     "Verdict",
     "feasible_labels",

@@ -72,7 +72,7 @@ def close(
         if whole_x is None or search.closed(bound):
             break
         rows = search.broken_whole(whole_x)
-        search.try_order(whole_x)
+        search.try_columns(whole_x, whole=not len(rows))
         if not len(rows):
             break
         model.add(rows)
@@ -104,12 +104,19 @@ class _Search:
         """Columns of the best order."""
         return self.graph.first(self.order).astype(float)
 
-    def try_order(self, x: FloatArray) -> None:
-        """Make an order of the columns, improve it, and keep it if it is the best."""
+    def try_columns(self, x: FloatArray, whole: bool = False) -> None:
+        """Make an order of columns, those of an order if `whole`; keep it if it is the best."""
         a, b = self.graph.pairing.edges.T
+        if whole:
+            arcs = np.where(x[:, None] > 0.5, self.graph.pairing.edges, np.column_stack([b, a]))
+            self._try(rank(self.graph.n, arcs, np.zeros(self.graph.n)))
+            return
         score = np.bincount(a, x - 0.5, minlength=self.graph.n)
         score -= np.bincount(b, x - 0.5, minlength=self.graph.n)
-        order = insert(self.graph, self.graph.start(score))
+        self._try(self.graph.start(np.asarray(score, np.float64)))
+
+    def _try(self, order: IntArray) -> None:
+        order = insert(self.graph, order)
         value = self.graph.value(order)
         if value < self.value and self.graph.feasible(order):
             self.order, self.value = order, value
@@ -120,7 +127,7 @@ class _Search:
 
     def enough(self, x: FloatArray, bound: float) -> bool:
         """Round the columns to an order on the way; stop where it meets the bound."""
-        self.try_order(x)
+        self.try_columns(x)
         return self.closed(_above(bound * self.unit, float(self.graph.gain.sum())))
 
     def broken(self, x: FloatArray) -> Rows:
@@ -164,7 +171,7 @@ class _Search:
     def _rows(
         self, own: IntArray, indptr: IntArray, arcs: IntArray, amount: FloatArray, width: int
     ) -> Rows:
-        """sum of y <= |C| - 1 for paths and the arcs that close them, each cycle once."""
+        """Sum of y <= |C| - 1 for paths and the arcs that close them, each cycle once."""
         around, away = self.graph.pairing.adjacency, self.graph.pairing.away
         shape = (len(own), width)
         steps = sp.csr_array((away[arcs].astype(float), around.edge[arcs], indptr), shape=shape)

@@ -90,7 +90,7 @@ def _pack_triangles(L, edges, budget):  # type: ignore[no-untyped-def]
 
 @jit
 def _pack_cycles(indptr, neighbor, edge, ends, left, longest, budget):  # type: ignore[no-untyped-def]
-    """For growing lengths, search from each negative edge's end for the other in that many steps."""
+    """For growing lengths, search from one end of each negative edge for the other."""
     n, m = len(indptr) - 1, len(ends)
     seen, come = np.full(n, -1), np.empty(n, np.int64)
     queue, depth = np.empty(n, np.int64), np.empty(n, np.int64)

@@ -98,7 +98,7 @@ def _settle(label):  # type: ignore[no-untyped-def]
 
 @jit
 def _contract_edges(n, ends, weight, names, slots):  # type: ignore[no-untyped-def]
-    """The smaller list of edges moves to the larger: M log n moves, each with a heap step."""
+    """Move the smaller list of edges to the larger: M log n moves, each with a heap step."""
     m = len(ends)
     label = np.arange(n).astype(np.int32)
     # Half edge 2 e + s stands in the list of node ends[e, s].

@@ -14,6 +14,7 @@ hard       (M,) bool  edges that have to be cut; their weight is 0
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,7 +25,7 @@ from scipy.sparse.csgraph import connected_components
 
 from tacit.exceptions import InfeasibleHints
 
-__all__ = ["Adjacency", "CutGraph", "Shape"]
+__all__ = ["Adjacency", "CutGraph", "Shape", "adjacency", "blocks"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -162,17 +163,6 @@ class CutGraph:
         graph = sp.coo_array((np.ones(len(links), np.int8), links.T), (self.n, self.n))
         return np.asarray(connected_components(graph, directed=False)[1], np.int32)
 
-    def part(self, nodes: IntArray) -> tuple[CutGraph, IntArray]:
-        """Return the graph of some of the nodes, and which edges it keeps."""
-        new = np.full(self.n, -1, np.intp)
-        new[nodes] = np.arange(len(nodes))
-        ends = new[self.shape.edges]
-        kept = np.flatnonzero((ends >= 0).all(axis=1))
-        shape = Shape(
-            np.arange(len(nodes)), len(nodes), ends[kept], np.arange(len(kept)), self.shape.hard[kept]
-        )
-        return CutGraph(shape, self.weight[kept]), kept
-
 
 def adjacency(n: int, edges: IntArray) -> Adjacency:
     """Both directions of every edge, by node and then by neighbour."""
@@ -182,6 +172,21 @@ def adjacency(n: int, edges: IntArray) -> Adjacency:
     order = np.lexsort((target, source))
     indptr = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=n))])
     edge = np.concatenate([np.arange(m), np.arange(m)])[order]
-    return Adjacency(
-        indptr.astype(np.intp), target[order].astype(np.int32), edge.astype(np.int32)
-    )
+    return Adjacency(indptr.astype(np.intp), target[order].astype(np.int32), edge.astype(np.int32))
+
+
+def blocks(
+    component: npt.NDArray[np.integer], edges: IntArray
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield nodes and inner edges of each component that has any, those with few edges first."""
+    home = component[edges[:, 0]]
+    inside = np.flatnonzero(home == component[edges[:, 1]])
+    inside = inside[np.argsort(home[inside], kind="stable")]
+    nodes = np.argsort(component, kind="stable")
+    every = np.arange(int(component.max(initial=-1)) + 2)
+    edge_ends = np.searchsorted(home[inside], every)
+    node_ends = np.searchsorted(component[nodes], every)
+    sizes = np.diff(edge_ends)
+    for c in np.argsort(sizes, kind="stable")[np.count_nonzero(sizes == 0) :].tolist():
+        own = slice(node_ends[c], node_ends[c + 1]), slice(edge_ends[c], edge_ends[c + 1])
+        yield nodes[own[0]], inside[own[1]]

@@ -36,7 +36,7 @@ def improve(
     if graph.n == 0:
         return np.empty(0, np.int32)
     _, start = np.unique(label, return_inverse=True)
-    label = start.astype(np.int32)
+    improved = np.asarray(start, np.int32)
     dense, weight = graph.shape.dense, graph.strong
     tiny = TINY * (1.0 + float(np.abs(weight).sum()))
     W = graph.matrix if dense else np.empty((0, 0))
@@ -45,8 +45,8 @@ def improve(
     else:
         around = graph.shape.adjacency
         beside = around.indptr, around.neighbor, weight[around.edge]
-    _sweeps(dense, W, *beside, graph.shape.edges.astype(np.int32), weight, label, tiny, sweeps)
-    return label
+    _sweeps(dense, W, *beside, graph.shape.edges.astype(np.int32), weight, improved, tiny, sweeps)
+    return improved
 
 
 @jit
@@ -94,7 +94,7 @@ def _sweeps(dense, W, indptr, neighbor, beside, ends, weight, label, tiny, sweep
                 )
             else:
                 gain, joined, kept = _try_edges(
-                    indptr, neighbor, beside, label, first, after, a, b, D, free, nodes, moved, tiny
+                    indptr, neighbor, beside, label, first, after, a, b, D, free, moved, tiny
                 )
             if joined > max(gain, tiny):
                 for j in range(kept):
@@ -236,16 +236,15 @@ def _difference(indptr, neighbor, beside, label, v, other):  # type: ignore[no-u
 
 
 @jit
-def _try_edges(indptr, neighbor, beside, label, first, after, a, b, D, free, nodes, moved, tiny):  # type: ignore[no-untyped-def]
+def _try_edges(indptr, neighbor, beside, label, first, after, a, b, D, free, moved, tiny):  # type: ignore[no-untyped-def]
     """Do the same on a sparse graph: what lies behind the border is looked at only when reached.
 
-    `nodes` lists the nodes that were reached; D of others is marked by NaN.
+    D is NaN for nodes that were not reached.
     """
     u, v = first[a], first[b]  # walk both lists: the shorter is where to begin
     while u >= 0 and v >= 0:
         u, v = after[u], after[v]
     start = a if (u < 0 or first[b] < 0) else b
-    count = 0
     v = first[start]
     while v >= 0:
         D[v] = np.nan

@@ -15,16 +15,20 @@ from tacit.oracles.base import Oracle, Verdict
 from tacit.oracles.exhaustive import ExhaustiveOracle
 from tacit.oracles.forest import ForestOracle
 from tacit.oracles.linear_program import LinearProgramOracle, MixedIntegerOracle
+from tacit.oracles.order import OrderOracle
+from tacit.oracles.partition import PartitionOracle
 from tacit.oracles.separable import SeparableOracle
 
 __all__ = ["ORACLES", "PREFERENCE", "Choice", "select_oracle"]
 
-# Cheapest first; each is exact for what it accepts.
+# Cheapest first; each is exact for what it accepts, but partition and order only where they say so.
 PREFERENCE: tuple[type[Oracle], ...] = (
     SeparableOracle,
     AssignmentOracle,
     ForestOracle,
     LinearProgramOracle,
+    PartitionOracle,
+    OrderOracle,
     MixedIntegerOracle,
 )
 _EVERY: tuple[type[Oracle], ...] = (*PREFERENCE, ExhaustiveOracle)
@@ -66,7 +70,9 @@ def select_oracle(program: LabelProgram, name: str | None = None) -> Choice:
     2. ``assignment``: counts of disjoint or nested groups; augmenting paths.
     3. ``forest``: pairs without cycles (hard must-links are contracted first); max-product.
     4. ``lp``: overlapping counts, linear rows; dual simplex, integers where fractional.
-    5. ``milp``: anything else of moderate size; branch and bound.
+    5. ``partition``: pairs of items joined or apart; contraction, moves, cutting planes.
+    6. ``order``: pairs of items before or behind; insertion moves, cutting planes.
+    7. ``milp``: anything else of moderate size; branch and bound.
 
     Parameters
     ----------
