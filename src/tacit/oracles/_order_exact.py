@@ -51,7 +51,7 @@ def close(
     whole : bool
         Branch where the relaxation is fractional.
     until : Until
-        Limits of time, nodes and rows.
+        Limits of time and nodes.
     bound : float
         A bound that is known.
     """
@@ -63,7 +63,7 @@ def close(
     search = _Search(graph, order, unit)
     hard, base = graph.pairing.hard, float(graph.gain.sum())
     model = GrowingModel(-graph.gain / unit, (hard > 0).astype(float), (hard >= 0).astype(float))
-    x, found = grow(model, search.broken, until, search.enough)
+    x, found = grow(model, search.broken, until, search.gap)
     bound = max(bound, _above(found * unit, base))
     if x is None or not whole or search.closed(bound):
         return search.order, bound
@@ -125,10 +125,11 @@ class _Search:
         """Whether the best order meets a bound."""
         return self.value - bound <= CLOSED * self.unit
 
-    def enough(self, x: FloatArray, bound: float) -> bool:
-        """Round the columns to an order on the way; stop where it meets the bound."""
+    def gap(self, x: FloatArray, bound: float) -> float:
+        """Round the columns on the way; what is left above the bound, 0 where closed."""
         self.try_columns(x)
-        return self.closed(_above(bound * self.unit, float(self.graph.gain.sum())))
+        bound = _above(bound * self.unit, float(self.graph.gain.sum()))
+        return 0.0 if self.closed(bound) else self.value - bound
 
     def broken(self, x: FloatArray) -> Rows:
         """Cycles that fractional columns break."""

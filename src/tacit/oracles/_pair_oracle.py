@@ -29,9 +29,9 @@ Shape = TypeVar("Shape")
 
 # Gap, relative to the value and the largest cost, that is rounding of HiGHS.
 CLOSED = 1e-8
-# Nodes of branch and bound in one call, unless said otherwise: a limit that does not depend on the
-# clock. A minute or so on 190 pairs without structure, whose relaxation is poor.
-NODES = 10_000
+# Nodes of branch and bound in one call times pairs, unless said otherwise: a limit that does not
+# depend on the clock.
+NODES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class PairOracle(Oracle, Generic[Shape]):
     time_limit : float, optional
         Seconds for one call.
     max_nodes : int, optional
-        Nodes of branch and bound in one call.
+        Nodes of branch and bound in one call; by default fewer where there are more pairs.
     deadline : float, optional
         What `time.monotonic` will be when all calls have to end.
     """
@@ -70,15 +70,16 @@ class PairOracle(Oracle, Generic[Shape]):
         *,
         exact: bool = True,
         time_limit: float | None = None,
-        max_nodes: int | None = NODES,
+        max_nodes: int | None = None,
         deadline: float | None = None,
     ) -> None:
         super().__init__(program)
         if not (verdict := self.accepts(program)):
             raise ValueError(f"{type(self).__name__} cannot solve this program: {verdict.reason}.")
-        self.exact, self.time_limit, self.max_nodes = exact, time_limit, max_nodes
-        self.deadline = deadline
+        self.exact, self.time_limit, self.deadline = exact, time_limit, deadline
         self._parts: tuple[ItemPairs, ...] = getattr(program, self.part)
+        pairs = sum(len(p.rows) for p in self._parts)
+        self.max_nodes = NODES // max(pairs, 1) + 1 if max_nodes is None else max_nodes
         self._last: list[Any] = [None] * len(self._parts)
 
     @classmethod

@@ -53,7 +53,7 @@ def close(
     whole : bool
         Branch where the relaxation is fractional.
     until : Until
-        Limits of time, nodes and rows.
+        Limits of time and nodes.
     bound : float
         A bound that is known.
     """
@@ -66,7 +66,7 @@ def close(
     cost = graph.weight / unit
     lower, upper = graph.shape.hard.astype(float), np.ones(len(cost))
     model = GrowingModel(cost, lower, upper)
-    x, found = grow(model, search.broken, until, search.enough)
+    x, found = grow(model, search.broken, until, search.gap)
     bound = max(bound, found * unit)
     if x is None or not whole or search.closed(bound):
         return search.label, bound
@@ -111,10 +111,10 @@ class _Search:
         """Whether the best partition meets a bound."""
         return self.value - bound <= CLOSED * self.unit
 
-    def enough(self, x: FloatArray, bound: float) -> bool:
-        """Round the columns to a partition on the way; stop where it meets the bound."""
+    def gap(self, x: FloatArray, bound: float) -> float:
+        """Round the columns on the way; what is left above the bound, 0 where closed."""
         self.keep(contract(CutGraph(self.graph.shape, 0.5 - x)))
-        return self.closed(bound * self.unit)
+        return 0.0 if self.closed(bound * self.unit) else self.value - bound * self.unit
 
     def broken(self, x: FloatArray) -> Rows:
         """Rows that fractional columns break."""

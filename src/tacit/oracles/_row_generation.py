@@ -24,6 +24,9 @@ __all__ = ["GrowingModel", "Rows", "Until", "grow"]
 FloatArray = npt.NDArray[np.float64]
 
 UNLIMITED = 2**31 - 1
+# A relaxation is left when so many rounds of rows in a row have each closed less than this share of
+# the gap: on costs without structure that is most of the time and little of the bound.
+STALE, SHARE = 3, 0.02
 
 
 @dataclass(frozen=True)
@@ -39,11 +42,10 @@ class Rows:
 
 @dataclass(frozen=True)
 class Until:
-    """When to stop: a time of `time.monotonic`, nodes of branch and bound, rows."""
+    """When to stop: a time of `time.monotonic`, nodes of branch and bound."""
 
     time: float | None = None
     nodes: int | None = None
-    rows: int = UNLIMITED
 
     @property
     def left(self) -> float:
@@ -188,7 +190,7 @@ def grow(
     model: GrowingModel,
     broken: Callable[[FloatArray], Rows],
     until: Until,
-    enough: Callable[[FloatArray, float], bool],
+    gap: Callable[[FloatArray, float], float],
 ) -> tuple[FloatArray | None, float]:
     """Solve a relaxation to which rows are added as long as any are broken.
 
@@ -200,8 +202,8 @@ def grow(
         Rows that they break; none ends the search.
     until : Until
         When to stop.
-    enough : function of the columns and the bound
-        Whether to stop early.
+    gap : function of the columns and the bound
+        How far the bound is from the best known; 0 or less ends the search.
 
     Returns
     -------
@@ -210,14 +212,17 @@ def grow(
     bound : float
         Proven, with whatever rows there were.
     """
-    columns, bound = None, -np.inf
+    columns, bound, before, stale = None, -np.inf, np.inf, 0
     while True:
         answer = model.solve_lp(max(until.left, 0.0))
         if answer is None:
             return columns, max(bound, model.bound())
         columns = answer
         bound = max(bound, model.bound())
-        if enough(columns, bound) or until.left <= 0 or model.n_rows >= until.rows:
+        left = gap(columns, bound)
+        stale = stale + 1 if left > (1.0 - SHARE) * before else 0
+        before = left
+        if left <= 0 or stale >= STALE or until.left <= 0:
             return columns, bound
         rows = broken(columns)
         if not len(rows):

@@ -30,7 +30,7 @@ IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 
 # As in `partition.py`: no linear program, and no branch and bound, beyond so many edges.
-LP_EDGES, WHOLE_EDGES = 20_000, 5_000
+LP_EDGES, WHOLE_EDGES = 12_000, 5_000
 # Steps of search per edge for the packed cycles of one quick call.
 QUICK_WORK = 20
 # Kicks of the local search where an exact answer is asked for: each costs a few sweeps.
