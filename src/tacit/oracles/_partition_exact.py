@@ -3,12 +3,15 @@ r"""Bounds and exact partitions by linear programs with violated cycle rows.
 .. math:: \min_x \sum_e w_e x_e \quad\text{s.t.}\quad
     x_e \le \sum_{f \in C \setminus e} x_f \quad\text{for cycles } C \ni e, \; 0 \le x \le 1,
 
-x the edges that are cut. On complete graphs the triangles imply all cycles; otherwise a broken row
-is a path between the ends of e that is shorter than :math:`x_e`.
+x the edges that are cut. On complete graphs the triangles imply all cycles; where they all hold,
+rows of one item against a set of others are added. Otherwise a broken row is a path between the
+ends of e that is shorter than :math:`x_e`.
 
 References
 ----------
 S. Chopra, M. R. Rao, The partition problem, Mathematical Programming 59 (1993).
+M. Groetschel, Y. Wakabayashi, A cutting plane algorithm for a clustering problem, Mathematical
+Programming 45 (1989): the rows of an item and a set of others.
 """
 
 from __future__ import annotations
@@ -20,8 +23,8 @@ from scipy.sparse.csgraph import connected_components
 
 from tacit.oracles._partition_contract import contract
 from tacit.oracles._partition_graph import CutGraph
-from tacit.oracles._partition_heap import jit
 from tacit.oracles._partition_moves import improve
+from tacit.oracles._partition_rows import find_stars, find_triangles
 from tacit.oracles._row_generation import GrowingModel, Rows, Until, grow
 from tacit.oracles._short_paths import short_paths
 
@@ -32,7 +35,7 @@ IntArray = npt.NDArray[np.intp]
 Labels = npt.NDArray[np.int32]
 
 # Broken by more than HiGHS's own tolerance times a few.
-BROKEN = 1e-5
+BROKEN, BROKEN_STAR = 1e-5, 1e-3
 # Rows added at a time, the most broken first; one in ten of the edges where these are many.
 ADDED, ADDED_SHARE = 1000, 0.5
 # What is called closed, in units of the largest weight.
@@ -95,6 +98,8 @@ class _Search:
         if self._complete:
             self._edge = np.zeros((n, n), np.intp)
             self._edge[a, b] = self._edge[b, a] = np.arange(len(a))
+            # One number for each node, so that the same set found twice has the same sum.
+            self._salt = np.random.default_rng(0).integers(1, 2**62, n).astype(np.uint64)
 
     def keep(self, label: Labels) -> None:
         """Take a partition if it is feasible and better, after moves have made it better still."""
@@ -119,16 +124,48 @@ class _Search:
     def broken(self, x: FloatArray) -> Rows:
         """Rows that fractional columns break."""
         if self._complete:
-            n = self.graph.n
-            X = np.zeros((n, n))
+            X = np.zeros((self.graph.n, self.graph.n))
             a, b = self.graph.shape.edges.T
             X[a, b] = X[b, a] = x
-            found, amount = _triangles(X, BROKEN)
-            chosen = np.argsort(-amount, kind="stable")[: self._added]
-            i, j, k = found[chosen].T
-            e = self._edge
-            return _triangle_rows(e[i, j], e[i, k], e[k, j], len(x))
+            rows = self._triangle_rows(X)
+            return rows if len(rows) else self._star_rows(X)
         return self._paths(x, np.flatnonzero(x > BROKEN), BROKEN)
+
+    def _triangle_rows(self, X: FloatArray) -> Rows:
+        """x_ij - x_ik - x_kj <= 0."""
+        found, amount = find_triangles(X, BROKEN)
+        chosen = np.argsort(-amount, kind="stable")[: self._added]
+        (i, j, k), e, m = found[chosen].T, self._edge, len(chosen)
+        columns = np.column_stack([e[i, j], e[i, k], e[k, j]]).ravel()
+        indptr, data = np.arange(0, 3 * m + 1, 3), np.tile([1.0, -1.0, -1.0], m)
+        A = sp.csr_array((data, columns, indptr), shape=(m, len(self.graph.weight)))
+        return Rows(A, np.zeros(m))
+
+    def _star_rows(self, X: FloatArray) -> Rows:
+        """Sum over pairs in T of x_jk - sum over T of x_ij <= |T| (|T| - 1) / 2 - |T| + 1."""
+        stars, indptr, amount, name = find_stars(1.0 - X, BROKEN_STAR, self._salt)
+        _, once = np.unique(name, return_index=True)
+        chosen = once[np.argsort(-amount[once], kind="stable")][: self._added]
+        parts, upper = [], np.empty(len(chosen))
+        for row, star in enumerate(chosen.tolist()):  # few: one for each item and first leaf
+            i, leaves = stars[indptr[star]], np.sort(stars[indptr[star] + 1 : indptr[star + 1]])
+            t = len(leaves)
+            j, k = leaves[np.column_stack(np.triu_indices(t, 1))].T
+            parts.append((self._edge[i, leaves], self._edge[j, k]))
+            upper[row] = t * (t - 1) / 2 - t + 1
+        near = [len(part[0]) for part in parts]
+        sizes = [len(part[0]) + len(part[1]) for part in parts]
+        columns = [column for part in parts for column in part]
+        signs = [np.repeat([-1.0, 1.0], [u, v - u]) for u, v in zip(near, sizes, strict=True)]
+        A = sp.csr_array(
+            (
+                np.concatenate([np.empty(0), *signs]),
+                np.concatenate([np.empty(0, np.intp), *columns]),
+                np.concatenate([[0], np.cumsum(sizes, dtype=np.intp)]),
+            ),
+            shape=(len(chosen), len(self.graph.weight)),
+        )
+        return Rows(A, upper)
 
     def broken_whole(self, x: FloatArray) -> Rows:
         """Rows that whole columns break: cut edges within a component of those not cut."""
@@ -157,34 +194,3 @@ def _clusters(graph: CutGraph, x: FloatArray) -> Labels:
     links = graph.shape.edges[x < 0.5]
     web = sp.coo_array((np.ones(len(links), np.int8), links.T), (graph.n, graph.n))
     return np.asarray(connected_components(web, directed=False)[1], np.int32)
-
-
-def _triangle_rows(first: IntArray, second: IntArray, third: IntArray, width: int) -> Rows:
-    """x[first] - x[second] - x[third] <= 0."""
-    m = len(first)
-    data = np.tile([1.0, -1.0, -1.0], m)
-    columns = np.column_stack([first, second, third]).ravel()
-    A = sp.csr_array((data, columns, np.arange(0, 3 * m + 1, 3)), shape=(m, width))
-    return Rows(A, np.zeros(m))
-
-
-@jit
-def _triangles(X, broken):  # type: ignore[no-untyped-def]
-    """For each edge (i, j) the node k that breaks x_ij <= x_ik + x_kj most, if any does."""
-    n = len(X)
-    found = np.empty((n * (n - 1) // 2, 3), np.int64)
-    amount = np.empty(len(found))
-    count = 0
-    for i in range(n):
-        for j in range(i + 1, n):
-            if X[i, j] <= broken:
-                continue
-            best, least = -1, X[i, j] - broken
-            for k in range(n):
-                if k != i and k != j and X[i, k] + X[k, j] < least:
-                    best, least = k, X[i, k] + X[k, j]
-            if best >= 0:
-                found[count, 0], found[count, 1], found[count, 2] = i, j, best
-                amount[count] = X[i, j] - least
-                count += 1
-    return found[:count], amount[:count]

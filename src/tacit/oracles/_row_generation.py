@@ -26,7 +26,7 @@ FloatArray = npt.NDArray[np.float64]
 UNLIMITED = 2**31 - 1
 # A relaxation is left when so many rounds of rows in a row have each closed less than this share of
 # the gap: on costs without structure that is most of the time and little of the bound.
-STALE, SHARE = 3, 0.02
+STALE, SHARE = 10, 0.01
 
 
 @dataclass(frozen=True)
