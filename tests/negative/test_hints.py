@@ -17,7 +17,19 @@ from checks.hints import (
     check_split,
     check_sum,
 )
-from tacit.hints import CannotLink, Cost, Count, Hints, Labels, MustLink, Not, Pairwise
+from checks.structures import clique_cost
+from tacit.hints import (
+    CannotLink,
+    Cost,
+    Count,
+    Hints,
+    Labels,
+    MustLink,
+    Not,
+    Pairwise,
+    Partition,
+    Same,
+)
 from tacit.hints._program import LabelProgram
 
 TABLE = np.array([[0.0, 1.0], [2.0, np.inf]])
@@ -278,3 +290,69 @@ def test_the_right_ones_pass(case):
     check_permutation(case, [1, 2, 0])
     check_split(case)
     check_immutable(case.hint)
+
+
+# Structures ----------------------------------------------------------------------------------
+
+
+def clique(kind=Same):
+    """All three rows agree, or 1 for each of at most two that do not."""
+
+    def rest(Y, kept):
+        return clique_cost(Y, kept, 2.0, 2.0)
+
+    soft = [Term((0, 1, 2), lambda Y: rest(Y, [0, 1, 2]), rest)]
+    return Case(kind([[0, 1, 2]], 2.0, 2.0), 3, ["a", "b"], [], soft)
+
+
+def triangle(kind=Partition):
+    """No labeling of a triangle's pairs joins two of them alone."""
+    hard = [Term((0, 1, 2), lambda Y: Y.sum(axis=1) != 2)]
+    return Case(kind([[0, 1], [1, 2], [0, 2]]), 3, ["a", "b"], hard)
+
+
+class ForgetsCliques(Same):
+    def restrict(self, rows, n=None):
+        return Same([])
+
+
+class CountsMembersOnly(Same):
+    def compile(self, n, classes):
+        program = super().compile(n, classes)
+        program.cliques.truncate[:] = 1.0
+        return program
+
+
+class JoinsNeighboursOnly(Partition):
+    """Two pairs that share an item agree: too much."""
+
+    def compile(self, n, classes):
+        return MustLink([[0, 1], [1, 2]]).compile(n, classes)
+
+
+class ForgetsItems(Partition):
+    def restrict(self, rows, n=None):
+        return Partition(self._items[: len(rows)])
+
+
+def test_structures_that_mean_something_else():
+    for case in (clique(CountsMembersOnly), triangle(JoinsNeighboursOnly)):
+        with pytest.raises(AssertionError, match="does not mean what it says"):
+            check_meaning(case)
+    check_meaning(clique())
+    check_meaning(triangle())
+
+
+def test_structures_that_restrict_wrongly():
+    with pytest.raises(AssertionError, match="changes a cost"):
+        check_restrict_is_sound(clique(ForgetsCliques), [0, 2])
+    check_restrict_is_sound(clique(), [0, 2])
+    with pytest.raises(AssertionError, match="no renumbering"):
+        check_permutation(star(ForgetsItems), [1, 0, 2, 3])
+    check_permutation(star(), [1, 0, 2, 3])
+
+
+def star(kind=Partition):
+    """A triangle, then a pair apart from it."""
+    hard = [Term((1, 2, 3), lambda Y: Y[:, 1:].sum(axis=1) != 2)]
+    return Case(kind([[7, 8], [0, 1], [1, 2], [0, 2]]), 4, ["a", "b"], hard)

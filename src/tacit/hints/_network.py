@@ -41,7 +41,7 @@ class Network:
         Flow that begins at each node, negative where it ends; adds up to zero.
     ties : (arcs, rows, classes), optional
         The flow on these arcs is 1 where the row has the class, else 0. `classes` is one name for
-        all or one for each. An arc has one tie at most, and an upper bound of 1.
+        all, or a list of one for each. An arc has one tie at most, and an upper bound of 1.
     """
 
     keys = ("n_nodes", "arcs", "lower", "upper", "cost", "supply", "ties")
@@ -58,9 +58,7 @@ class Network:
     ) -> None:
         count = whole_numbers(n_nodes, "Network: n_nodes")
         if count.shape != () or count < 0:
-            raise ValueError(
-                f"Network: n_nodes={n_nodes!r:.60}; expected how many nodes there are."
-            )
+            raise ValueError(f"Network: n_nodes={n_nodes!r:.60}; expected the number of nodes.")
         self.n_nodes = int(count)
         self.arcs = _read_arcs(arcs, self.n_nodes)
         self.lower, self.upper = self._bounds(lower, upper)
@@ -121,13 +119,13 @@ class Network:
         return frozen(array)
 
     def _ties(self, ties: Any) -> tuple[IntArray, Rows, npt.NDArray[Any]]:
-        ties = ((), (), ()) if ties is None else ties
+        ties = ([], [], []) if ties is None else ties
         if not isinstance(ties, tuple | list) or len(ties) != 3:
             raise ValueError("Network: ties must be (arcs, rows, classes), one entry for each tie.")
         arcs = Rows.read(ties[0], "Network: ties: arcs").index
         rows = Rows.read(ties[1], "Network: ties: rows")
         names = as_names(ties[2])
-        if (is_name(ties[2]) and not isinstance(ties[2], tuple)) or len(names) == 1 != len(arcs):
+        if is_name(ties[2]):
             names = np.repeat(names, len(arcs))
         if not len(arcs) == len(rows) == len(names):
             raise ValueError(

@@ -28,7 +28,8 @@ __all__ = ["MAX_TRIANGLES", "RelaxedPart", "relaxed_parts"]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
-# Triangles of items in one program.
+# Triangles of one partition or order. All pairs of 50 items have 19,600; their linear relaxation at
+# random costs takes HiGHS 2 s, and 3 s where the costs drift. With 30 items it takes 0.1 s.
 MAX_TRIANGLES = 20_000
 
 

@@ -1,4 +1,4 @@
-"""Overlapping counts and linear rows by HiGHS: LP first, integers only where it is fractional."""
+"""Overlapping counts, linear rows and more by HiGHS: LP first, integers only where fractional."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class MixedIntegerOracle(Oracle):
     """
 
     name = "milp"
-    summary = "anything, by branch and bound"
+    summary = f"anything (items up to {MAX_TRIANGLES:,} triangles), by branch and bound"
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class MixedIntegerOracle(Oracle):
                     f"{len(part.rows)} pairs of {part.n_items} items make more than "
                     f"{MAX_TRIANGLES:,} triangles",
                 )
-        return Verdict(True, "branch and bound takes any program; it may be slow")
+        return Verdict(True, "branch and bound takes what the others do not; it may be slow")
 
     def solve(self, cost: npt.NDArray[np.floating]) -> OracleResult:  # noqa: D102
         priced = self._relaxation.priced(cost)
@@ -214,10 +214,10 @@ class MixedIntegerOracle(Oracle):
 
 
 class LinearProgramOracle(MixedIntegerOracle):
-    """Counts of overlapping groups and linear rows: an LP that is nearly always integral."""
+    """Counts of overlapping groups, linear rows and flows: an LP that is nearly always integral."""
 
     name = "lp"
-    summary = "overlapping counts and linear rows; hard must-links; integers where fractional"
+    summary = "overlapping counts, linear rows, flows; hard must-links; integers where fractional"
 
     @classmethod
     def accepts(cls, program: LabelProgram) -> Verdict:  # noqa: D102

@@ -69,7 +69,7 @@ def select_oracle(program: LabelProgram, name: str | None = None) -> Choice:
     1. ``separable``: nothing couples two rows; argmin.
     2. ``assignment``: counts of disjoint or nested groups; augmenting paths.
     3. ``forest``: pairs without cycles (hard must-links are contracted first); max-product.
-    4. ``lp``: overlapping counts, linear rows; dual simplex, integers where fractional.
+    4. ``lp``: overlapping counts, linear rows, flows; dual simplex, integers where fractional.
     5. ``partition``: pairs of items joined or apart; contraction, moves, cutting planes.
     6. ``order``: pairs of items before or behind; insertion moves, cutting planes.
     7. ``milp``: anything else of moderate size; branch and bound.

@@ -105,7 +105,7 @@ class SDP:
         if soft_costs(self.problem.program):
             raise ValueError(
                 "solver='sdp' relaxes strict hints only; these hints have soft costs (Cost, "
-                "Votes, or pairs with a finite cost): use solver='admm'."
+                "Votes, or pairs, cliques or flows that cost something): use solver='admm'."
             )
         if self.problem.n > LIMIT:
             raise ValueError(
