@@ -10,11 +10,15 @@ the two do not meet, cycle rows are added to a linear program, and then branched
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tacit.exceptions import InfeasibleHints
+from tacit.hints._program import Counts, LabelProgram
 from tacit.hints._structures import ItemPairs
 from tacit.oracles._pair_oracle import Found, PairOracle
 from tacit.oracles._partition_bound import WORK, packing_bound
@@ -22,7 +26,9 @@ from tacit.oracles._partition_contract import contract
 from tacit.oracles._partition_exact import close
 from tacit.oracles._partition_graph import CutGraph, Shape, blocks
 from tacit.oracles._partition_moves import improve
+from tacit.oracles._partition_share import Bounds, Priced, search
 from tacit.oracles._row_generation import Until
+from tacit.oracles.base import Verdict
 
 __all__ = ["PartitionOracle"]
 
@@ -54,23 +60,89 @@ class PartitionOracle(PairOracle[Shape]):
     summary = "pairs of items joined or apart, costs per pair; exact where bounds meet"
     part = "partitions"
 
+    @classmethod
+    def accepts(cls, program: LabelProgram) -> Verdict:  # noqa: D102
+        if len(program.counts) == 0:
+            return super().accepts(program)
+        verdict = super().accepts(replace(program, counts=Counts.none(program.n_classes)))
+        if not verdict:
+            return verdict
+        rows = program.partitions[0].rows
+        one = len(program.counts) == len(program.partitions) == 1
+        if not one or not np.array_equal(program.counts.members, np.sort(rows)):
+            return Verdict(False, "counts couple rows, other than one of all pairs")
+        return Verdict(True, f"{verdict.reason} but a bound on how many are joined")
+
     def _shape(self, part: ItemPairs, yes: BoolArray, no: BoolArray) -> Shape:
         return Shape.of(part.n_items, part.items, yes, no)
 
+    @cached_property
+    def _bounds(self) -> Bounds | None:
+        """How many pairs may be joined."""
+        counts = self.program.counts
+        if not len(counts):
+            return None
+        n, (lower, upper) = int(counts.sizes[0]), (counts.lower[0], counts.upper[0])
+        bounds = Bounds(int(max(lower[1], n - upper[0])), int(min(upper[1], n - lower[0])))
+        if bounds.lower > bounds.upper:
+            raise InfeasibleHints("the bounds on joined pairs and those apart contradict.")
+        return bounds
+
     def _find(self, shape: Shape, gain: FloatArray, last: Any, until: Until) -> tuple[Found, Any]:
         graph = shape.weigh(gain)
-        label = contract(graph)
-        if last is not None and graph.value(last) < graph.value(label):
-            label = last
-        label = improve(graph, label)
+        if self._bounds is None:
+            label, bound = self._at(graph, last, until)
+            return self._found(graph, label, bound), label
+        return self._bounded(graph, last, until, self._bounds)
+
+    def _at(self, graph: CutGraph, last: Labels | None, until: Until) -> tuple[Labels, float]:
+        """Best partition found, and a bound."""
+        label = _searched(graph, last)
         bound = float(np.minimum(graph.weight, 0.0).sum())
         if graph.value(label) > bound:
             if self.exact:
-                label, bound = _solve_parts(graph, label, until)
-            else:
-                bound = packing_bound(graph, QUICK_WORK)
+                return _solve_parts(graph, label, until)
+            bound = packing_bound(graph, QUICK_WORK)
+        return label, bound
+
+    def _bounded(
+        self, graph: CutGraph, last: Priced | None, until: Until, bounds: Bounds
+    ) -> tuple[Found, Priced]:
+        """Do the same within bounds on the number of joined pairs."""
+        shape = graph.shape
+        within = int((shape.edge < 0).sum())  # pairs joined for sure
+        size = np.bincount(shape.edge[shape.edge >= 0], minlength=len(shape.edges)).astype(float)
+
+        def priced(price: float) -> CutGraph:
+            return CutGraph(shape, np.where(shape.hard, 0.0, graph.weight - price * size))
+
+        def at(price: float, start: Labels | None) -> Priced:
+            label = _searched(priced(price), start)
+            count = within + int(size[~graph.cut(label)].sum())
+            return Priced(label, price, count, graph.value(label))
+
+        scale = float(np.abs(graph.weight).mean()) if len(graph.weight) else 1.0
+        found = search(at, bounds, last, scale or 1.0, graph, size)
+        own, bound = self._at(priced(found.price), found.label, until)
+        count = within + int(size[~graph.cut(own)].sum())
+        if bounds.side(count) == 0 and graph.value(own) < found.value:
+            found = Priced(own, found.price, count, graph.value(own))
+        # In the price's units every joined pair pays p; the graph pays for cut ones.
+        able = within + float(size[~shape.hard].sum())
+        bound += found.price * able - bounds.most(found.price)
+        return self._found(graph, found.label, bound), found
+
+    def _found(self, graph: CutGraph, label: Labels, bound: float) -> Found:
         cut = np.append(graph.cut(label), False)  # the last for pairs within a node, at edge -1
-        return Found(~cut[shape.edge], graph.value(label), bound), label
+        return Found(~cut[graph.shape.edge], graph.value(label), bound)
+
+
+def _searched(graph: CutGraph, last: Labels | None) -> Labels:
+    """Improve a fresh contraction, or the last partition where that is better."""
+    label = contract(graph)
+    if last is not None and graph.value(last) < graph.value(label):
+        label = last
+    return improve(graph, label)
 
 
 def _solve_parts(graph: CutGraph, label: Labels, until: Until) -> tuple[Labels, float]:
