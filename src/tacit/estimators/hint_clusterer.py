@@ -24,9 +24,9 @@ __all__ = ["HintClusterer"]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
-# Cost of contradicting a guess, in units of one pair's loss.
-GUESS = 1.0
-# With n_clusters, at most so many times the joined pairs that clusters of equal size have.
+# Cost of contradicting a guess, in units of one pair's loss, and guesses per row.
+GUESS, GUESSED = 3.0, 5
+# With expected_clusters, at most so many times the joined pairs that clusters of equal size have.
 UNEVEN = 2.0
 # Pairs with new rows that are scored at a time.
 BLOCK = 200_000
@@ -43,8 +43,8 @@ class HintClusterer(ClusterMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_clusters : int, optional
-        About how many clusters there are. With all pairs at hand, as many pairs are joined as at
+    expected_clusters : int, optional
+        About how many there are. With all pairs at hand, as many pairs are joined as at
         most so many clusters have to have, and at most twice as many: without it a classifier that
         calls nearly every pair apart may be the cheapest. It bounds pairs, not clusters: a few
         small ones more may come out.
@@ -86,8 +86,8 @@ class HintClusterer(ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    Where no pair is known to be joined, each row and its nearest neighbour are guessed to be, at a
-    small cost; where none is known to be apart, as many random pairs further apart than most are
+    Where no pair is known to be joined, each row and its nearest neighbours are guessed to be, at a
+    cost; where none is known to be apart, as many random pairs further away than half of all are
     guessed to be. Without anything known that is all there is to go by.
 
     Examples
@@ -102,7 +102,7 @@ class HintClusterer(ClusterMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_clusters: int | None = None,
+        expected_clusters: int | None = None,
         *,
         features: str = "absdiff",
         loss: Any = "logistic",
@@ -121,7 +121,7 @@ class HintClusterer(ClusterMixin, BaseEstimator):
         time_limit: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        self.expected_clusters = expected_clusters
         self.features = features
         self.loss = loss
         self.kernel = kernel
@@ -180,9 +180,9 @@ class HintClusterer(ClusterMixin, BaseEstimator):
         if self.features not in PAIR_KINDS[:3]:
             known = ", ".join(map(repr, PAIR_KINDS[:3]))
             raise ValueError(f"features={self.features!r}; expected one of {known}.")
-        for name in ("n_clusters", "max_pairs", "n_neighbors", "n_random"):
+        for name in ("expected_clusters", "max_pairs", "n_neighbors", "n_random"):
             value, least = getattr(self, name), 0 if name in {"max_pairs", "n_random"} else 1
-            if name == "n_clusters" and value is None:
+            if name == "expected_clusters" and value is None:
                 continue
             whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
             if not whole or value < least:
@@ -197,8 +197,8 @@ class HintClusterer(ClusterMixin, BaseEstimator):
         )
         rows = pair_features(X, pairs, self.features)
         parts = pair_hints(pairs, links, _guesses(X, pairs, links.known(pairs), rng))
-        if self.n_clusters is not None and complete:
-            parts = parts + _share(len(X), int(self.n_clusters), links, pairs)
+        if self.expected_clusters is not None and complete:
+            parts = parts + _share(len(X), int(self.expected_clusters), links, pairs)
         self.pair_classifier_ = HintClassifier(
             [0, 1],
             loss=self.loss,
@@ -248,7 +248,7 @@ class HintClusterer(ClusterMixin, BaseEstimator):
 
 
 def _share(n: int, n_clusters: int, links: Links, pairs: IntArray) -> Count:
-    """Bounds on joined pairs: what at most n_clusters have to have, and some times as many."""
+    """Bounds on joined pairs: what at most so many clusters have to have, and some times as many."""
     answer = links.known(pairs)
     least = int(np.ceil(n * (n / n_clusters - 1.0) / 2.0))
     lower = max(min(least, int((answer != 0).sum())), 0)
@@ -266,12 +266,19 @@ def _guesses(
     far = ((X[pairs[:, 0]] - X[pairs[:, 1]]) ** 2).sum(axis=1)
     n = len(X)
     if not (answer == 1).any():
-        least = np.full(n, np.inf)
-        for side in (0, 1):
-            np.minimum.at(least, pairs[:, side], far)
-        nearest = (far <= least[pairs[:, 0]]) | (far <= least[pairs[:, 1]])
-        table[nearest & (answer < 0), 0] = GUESS
+        table[_nearest(n, pairs, far) & (answer < 0), 0] = GUESS
     if not (answer == 0).any():
         beyond = np.flatnonzero((far > np.median(far)) & (answer < 0))
-        table[rng.choice(beyond, min(n, len(beyond)), replace=False), 1] = GUESS
+        table[rng.choice(beyond, min(GUESSED * n, len(beyond)), replace=False), 1] = GUESS
     return table
+
+
+def _nearest(n: int, pairs: IntArray, far: FloatArray) -> npt.NDArray[np.bool_]:
+    """Pairs of which one row is among the nearest of the other."""
+    both = np.concatenate([pairs[:, 0], pairs[:, 1]])
+    order = np.lexsort((np.tile(far, 2), both))
+    start = np.searchsorted(both[order], np.arange(n))
+    near = order[np.arange(len(order)) - start[both[order]] < GUESSED]
+    found = np.zeros(2 * len(pairs), bool)
+    found[near] = True
+    return np.asarray(found[: len(pairs)] | found[len(pairs) :])
