@@ -248,7 +248,7 @@ class HintClusterer(ClusterMixin, BaseEstimator):
 
 
 def _share(n: int, n_clusters: int, links: Links, pairs: IntArray) -> Count:
-    """Bounds on joined pairs: what at most so many clusters have to have, and some times as many."""
+    """Bounds on joined pairs: what at most so many clusters have to have, and twice that."""
     answer = links.known(pairs)
     least = int(np.ceil(n * (n / n_clusters - 1.0) / 2.0))
     lower = max(min(least, int((answer != 0).sum())), 0)

@@ -121,7 +121,7 @@ class PairOracle(Oracle, Generic[Shape]):
         size = float(np.abs(total[rows, labels]).sum()) + gap
         bound = value - gap - 8.0 * np.finfo(float).eps * np.log2(len(rows) + 2.0) * size
         closed = gap <= CLOSED * (unit + abs(value))
-        return OracleResult(labels, value, bound, closed)
+        return OracleResult(labels, value, float(bound), bool(closed))
 
     @cached_property
     def _shapes(self) -> list[Shape]:
