@@ -64,6 +64,8 @@ class HintClusterer(ClusterMixin, BaseEstimator):
         "inductive" learns from the known pairs alone and clusters once.
     max_iter : int
         Iterations of the solver.
+    tol : float
+        Relative duality gap of the classifier of pairs.
     unlabeled : "auto", None or a label
         What stands for "unknown" in y, beside None, NaN and ""; see `HintClassifier`.
     time_limit : float, optional
@@ -116,7 +118,8 @@ class HintClusterer(ClusterMixin, BaseEstimator):
         n_neighbors: int = 10,
         n_random: int = 10,
         solver: str = "admm",
-        max_iter: int = 300,
+        max_iter: int = 1000,
+        tol: float = 1e-3,
         unlabeled: Any = "auto",
         time_limit: float | None = None,
         random_state: Any = None,
@@ -135,6 +138,7 @@ class HintClusterer(ClusterMixin, BaseEstimator):
         self.n_random = n_random
         self.solver = solver
         self.max_iter = max_iter
+        self.tol = tol
         self.unlabeled = unlabeled
         self.time_limit = time_limit
         self.random_state = random_state
@@ -212,6 +216,7 @@ class HintClusterer(ClusterMixin, BaseEstimator):
             solver=self.solver,
             n_init=1,
             max_iter=self.max_iter,
+            tol=self.tol,
             n_reheats=0,
             time_limit=self.time_limit,
             random_state=seed,
