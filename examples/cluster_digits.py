@@ -3,7 +3,7 @@
 Run: ``python examples/cluster_digits.py``, with the environment variable ``TACIT_DATA`` set to the
 folder that holds ``mnist.npz`` (docs/data.md).
 
-Of 150 digits, 100 pairs are said to show the same digit and 100 to show different ones. Compared are
+Of 150 digits, 100 pairs are said to show the same digit and 100 different ones. Compared are
 k-means, which does not see the links; correlation clustering by a classifier of pairs that is
 learned from the links alone; and both learned together, which is what HintClusterer does.
 """
@@ -18,11 +18,11 @@ from sklearn.metrics import adjusted_rand_score
 from tacit import HintClusterer, hints
 from tacit.datasets import load_mnist
 
-EACH, LINKS, DIMENSIONS, SEEDS = 15, 100, 30, 3
+EACH, LINKS, DIMENSIONS, SEEDS = 15, 100, 30, 2
 
 
 def sample(seed: int) -> tuple[np.ndarray, np.ndarray, hints.Hint]:
-    """Digits, their classes, and links between some of them."""
+    """Draw digits, their classes, and links between some of them."""
     rng, digits = np.random.default_rng(seed), load_mnist()
     rows = [rng.choice(np.flatnonzero(digits.y == c), EACH, replace=False) for c in range(10)]
     rows = rng.permutation(np.concatenate(rows))
@@ -35,7 +35,7 @@ def sample(seed: int) -> tuple[np.ndarray, np.ndarray, hints.Hint]:
 
 
 def scores(seed: int) -> list[float]:
-    """Adjusted Rand index of each method."""
+    """Return the adjusted Rand index of each method."""
     X, y, known = sample(seed)
     found = [KMeans(10, n_init=10, random_state=seed).fit_predict(X)]
     for solver in ("inductive", "admm"):

@@ -71,7 +71,12 @@ def test_many_rows_use_neighbours_and_random_pairs():
     ("y", "known", "error", "words"),
     [
         (None, hints.MustLink([(0, 1)]) + hints.CannotLink([(0, 1)]), InfeasibleHints, "parts two"),
-        ([0, 1, -1, -1], hints.MustLink([(0, 1)]), InfeasibleHints, "different classes"),
+        (
+            [0.0, 1.0, np.nan, np.nan],
+            hints.MustLink([(0, 1)]),
+            InfeasibleHints,
+            "different classes",
+        ),
         (None, hints.Share(0.5, 0.5), TypeError, "nothing about pairs"),
     ],
 )

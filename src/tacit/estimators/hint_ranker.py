@@ -47,8 +47,10 @@ class HintRanker(BaseEstimator):
         19,900). Otherwise the comparisons, and random pairs.
     n_random : int
         How many random partners each row then has.
-    solver : {"admm", "em", "inductive"}
-        "inductive" learns from the comparisons alone.
+    solver : {"auto", "inductive", "admm", "em"}
+        "inductive" learns from the comparisons that must hold alone, and orders all rows by that;
+        the others learn weights and order together. "auto" is "inductive" where any comparison
+        must hold, else "admm".
     max_iter : int
         Iterations of the solver.
     tol : float
@@ -71,9 +73,10 @@ class HintRanker(BaseEstimator):
 
     Notes
     -----
-    Scores of a linear model always agree with some order, so pairs that nothing is known of teach
-    it little: on digits ranked by value the answer was no better than that of the comparisons
-    alone (``examples/rank_digits.py``). What is gained is a `ranking_` that keeps every comparison.
+    Scores of a linear model always agree with some order, so pairs that nothing is known of can
+    only confirm what it says already: on digits ranked by value, learning together was worse than
+    learning from the comparisons alone (``examples/rank_digits.py``), which is the default. The
+    order adds a `ranking_` that keeps every comparison.
 
     Examples
     --------
@@ -93,7 +96,7 @@ class HintRanker(BaseEstimator):
         label_weight: float = 10.0,
         max_pairs: int = 20_000,
         n_random: int = 20,
-        solver: str = "admm",
+        solver: str = "auto",
         max_iter: int = 1000,
         tol: float = 1e-3,
         time_limit: float | None = None,
@@ -179,13 +182,14 @@ class HintRanker(BaseEstimator):
             table = np.zeros((len(pairs), 2))
             np.add.at(table, (at[~hard], 1 - first[~hard]), price[~hard])
             known = known + Cost(table)
+        solver = ("inductive" if hard.any() else "admm") if self.solver == "auto" else self.solver
         self.pair_classifier_ = HintClassifier(
             [0, 1],
             loss=self.loss,
             kernel="linear",
             C=self.C,
             label_weight=self.label_weight,
-            solver=self.solver,
+            solver=solver,
             n_init=1,
             max_iter=self.max_iter,
             tol=self.tol,
