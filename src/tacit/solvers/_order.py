@@ -183,7 +183,10 @@ def _neighbours(program: LabelProgram, keys: Keys, rng: np.random.Generator) -> 
     for parts, one, other in ((program.partitions, alike, alike), (program.orders, before, behind)):
         for part in parts:
             a, b = (_bits(part.items[:, side]) ^ salt for side, salt in ((0, one), (1, other)))
-            extra[part.rows] += _mix(_mix(a) + _mix(b))
+            pair = _mix(_mix(a) + _mix(b))
+            # Which of several parts it is shows by all of its rows.
+            whole = _mix(pair + _mix(keys[part.rows])).sum(dtype=np.uint64, keepdims=True)
+            extra[part.rows] += _mix(pair + _mix(whole))
     return extra
 
 
