@@ -1,7 +1,7 @@
 """tacit: learning from labels that were never stated, only known about."""
 
 from tacit import datasets, hints, losses, oracles
-from tacit.estimators import HintClassifier, HintKMeans
+from tacit.estimators import HintClassifier, HintClusterer, HintKMeans, HintRanker
 from tacit.exceptions import (
     CollapseWarning,
     DamagedFile,
@@ -25,7 +25,9 @@ __all__ = [
     "CollapseWarning",
     "DamagedFile",
     "HintClassifier",
+    "HintClusterer",
     "HintKMeans",
+    "HintRanker",
     "History",
     "InfeasibleHints",
     "Iteration",

@@ -100,6 +100,8 @@ def test_every_oracle_is_reached(name):
         "forest": hints.CannotLink(rows),
         "flow": Count(rows, {0: 1}),
         "lp": Count([*rows, [0, 2]], {0: 1}),
+        "partition": hints.Partition(3),
+        "order": hints.Order(3),
         "milp": Count(rows, {0: 1}) + hints.Potts([[0, 2]]),
     }[name]
     program = known.compile(3, hints._classes.ClassCodes([0, 1]))

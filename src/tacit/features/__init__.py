@@ -12,10 +12,12 @@ from tacit.features.maps import (
     make_map,
     score,
 )
+from tacit.features.pairs import PAIR_KINDS, pair_features
 
 __all__ = [
     "APPROXIMATIONS",
     "KERNELS",
+    "PAIR_KINDS",
     "FeatureMap",
     "FourierMap",
     "Kernel",
@@ -23,6 +25,7 @@ __all__ = [
     "LinearMap",
     "NystroemMap",
     "make_map",
+    "pair_features",
     "paired_distances",
     "score",
     "square_distances",

@@ -19,6 +19,8 @@ from tacit.oracles.feasibility import feasible_labels, require_feasible
 from tacit.oracles.flow import FlowOracle
 from tacit.oracles.forest import ForestOracle
 from tacit.oracles.linear_program import LinearProgramOracle, MixedIntegerOracle
+from tacit.oracles.order import OrderOracle
+from tacit.oracles.partition import PartitionOracle
 from tacit.oracles.select import ORACLES, PREFERENCE, Choice, select_oracle
 from tacit.oracles.separable import SeparableOracle
 
@@ -34,6 +36,8 @@ __all__ = [
     "MixedIntegerOracle",
     "Oracle",
     "OracleResult",
+    "OrderOracle",
+    "PartitionOracle",
     "SeparableOracle",
     "Verdict",
     "feasible_labels",

@@ -16,17 +16,21 @@ from tacit.oracles.exhaustive import ExhaustiveOracle
 from tacit.oracles.flow import FlowOracle
 from tacit.oracles.forest import ForestOracle
 from tacit.oracles.linear_program import LinearProgramOracle, MixedIntegerOracle
+from tacit.oracles.order import OrderOracle
+from tacit.oracles.partition import PartitionOracle
 from tacit.oracles.separable import SeparableOracle
 
 __all__ = ["ORACLES", "PREFERENCE", "Choice", "select_oracle"]
 
-# Cheapest first; each is exact for what it accepts.
+# Cheapest first; each is exact for what it accepts, but partition and order only where they say so.
 PREFERENCE: tuple[type[Oracle], ...] = (
     SeparableOracle,
     AssignmentOracle,
     ForestOracle,
     FlowOracle,
     LinearProgramOracle,
+    PartitionOracle,
+    OrderOracle,
     MixedIntegerOracle,
 )
 _EVERY: tuple[type[Oracle], ...] = (*PREFERENCE, ExhaustiveOracle)
@@ -70,7 +74,9 @@ def select_oracle(program: LabelProgram, name: str | None = None) -> Choice:
     4. ``flow``: networks, matchings, counts of one class in two crossing families of groups;
        shortest paths.
     5. ``lp``: overlapping counts, linear rows, flows; dual simplex, integers where fractional.
-    6. ``milp``: anything else of moderate size; branch and bound.
+    6. ``partition``: pairs of items joined or apart; contraction, moves, cutting planes.
+    7. ``order``: pairs of items before or behind; insertion moves, cutting planes.
+    8. ``milp``: anything else of moderate size; branch and bound.
 
     Parameters
     ----------

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from tacit.backends import is_number, is_whole
 from tacit.oracles import Choice, Oracle, require_feasible, select_oracle
+from tacit.oracles._pair_oracle import PairOracle
 from tacit.oracles.linear_program import MixedIntegerOracle
 from tacit.problem import HintedRows, Problem, require_memory
 from tacit.solvers._loop import Callback, Loop
@@ -106,6 +107,8 @@ def prepare(
     if issubclass(choice.oracle, MixedIntegerOracle):
         limits = {"gap": STEP_GAP, "max_nodes": STEP_NODES}
         limits |= {"deadline": loop.deadline, "known": known[order]}
+    if issubclass(choice.oracle, PairOracle):
+        limits = {"exact": False}  # the descent test decides here, too
     oracle = choice.oracle(ordered.program, **limits)
     return Front(ordered, order, oracle, choice, loop, seed)
 
