@@ -17,6 +17,7 @@ from tacit.oracles.base import Oracle, OracleResult, Verdict
 from tacit.oracles.exhaustive import ExhaustiveOracle
 from tacit.oracles.feasibility import feasible_labels, require_feasible
 from tacit.oracles.forest import ForestOracle
+from tacit.oracles.graph_cut import GraphCutOracle
 from tacit.oracles.linear_program import LinearProgramOracle, MixedIntegerOracle
 from tacit.oracles.select import ORACLES, PREFERENCE, Choice, select_oracle
 from tacit.oracles.separable import SeparableOracle
@@ -28,6 +29,7 @@ __all__ = [
     "Choice",
     "ExhaustiveOracle",
     "ForestOracle",
+    "GraphCutOracle",
     "LinearProgramOracle",
     "MixedIntegerOracle",
     "Oracle",

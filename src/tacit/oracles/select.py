@@ -14,6 +14,7 @@ from tacit.oracles.assignment import AssignmentOracle
 from tacit.oracles.base import Oracle, Verdict
 from tacit.oracles.exhaustive import ExhaustiveOracle
 from tacit.oracles.forest import ForestOracle
+from tacit.oracles.graph_cut import GraphCutOracle
 from tacit.oracles.linear_program import LinearProgramOracle, MixedIntegerOracle
 from tacit.oracles.separable import SeparableOracle
 
@@ -24,6 +25,7 @@ PREFERENCE: tuple[type[Oracle], ...] = (
     SeparableOracle,
     AssignmentOracle,
     ForestOracle,
+    GraphCutOracle,
     LinearProgramOracle,
     MixedIntegerOracle,
 )
