@@ -8,11 +8,8 @@ can fail.
 
 from __future__ import annotations
 
-import itertools
 import json
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -20,91 +17,19 @@ import scipy.sparse as sp
 import yaml
 from hypothesis import strategies as st
 
-from tacit import hints
-from tacit.hints._classes import ClassCodes
-
-CLASS_NAMES = (
-    ["cat", "dog", "eel", "fox"],
-    [0, 1, 2, 3],
-    [("a", 1), ("b", 2), ("c", ("d", 3)), ("a", 2)],
-    ["a", 1, (2, 3), 1.5],
-    [False, True],
+from checks.structures import STRUCTURES
+from checks.terms import (
+    EIGHTHS,
+    Case,
+    Term,
+    all_labelings,
+    as_given,
+    fitting,
+    pairs_of,
+    shapes,
+    some_rows,
 )
-# Costs are multiples of 1/8: their sums are exact, so values are compared with ==.
-EIGHTHS = st.integers(-24, 24).map(lambda v: v / 8)
-
-
-@dataclass(frozen=True)
-class Term:
-    """A statement (bool per labeling) or a cost (float per labeling) about some rows."""
-
-    rows: tuple[int, ...]
-    of: Callable[[np.ndarray], np.ndarray]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A hint, what it is about, and what it means."""
-
-    hint: hints.Hint
-    n: int
-    classes: list
-    hard: list[Term] = field(default_factory=list)
-    soft: list[Term] = field(default_factory=list)
-
-    @property
-    def codes(self):
-        return ClassCodes(self.classes)
-
-    def program(self):
-        return self.hint.compile(self.n, self.codes)
-
-    def labelings(self):
-        return all_labelings(self.n, len(self.classes))
-
-    def value(self, Y):
-        """S(y) of each labeling, by definition."""
-        total = np.zeros(len(Y))
-        for term in self.soft:
-            total += term.of(Y)
-        for term in self.hard:
-            total[~term.of(Y)] = np.inf
-        return total
-
-
-def all_labelings(n, n_classes):
-    return np.array(list(itertools.product(range(n_classes), repeat=n)), np.int32).reshape(-1, n)
-
-
-# Strategies ----------------------------------------------------------------------------------
-
-
-@st.composite
-def shapes(draw, max_rows=4, max_classes=3):
-    names = draw(st.sampled_from(CLASS_NAMES))
-    n_classes = draw(st.integers(1, min(max_classes, len(names))))
-    return draw(st.integers(1, max_rows)), names[:n_classes]
-
-
-def some_rows(n, min_size=0):
-    return st.lists(st.integers(0, n - 1), min_size=min_size, max_size=n, unique=True)
-
-
-def pairs_of(n):
-    if n == 1:
-        return st.just([])
-    pair = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(lambda p: p[0] != p[1])
-    return st.lists(pair, max_size=n + 1)
-
-
-def as_given(draw, rows, n):
-    """Rows as a user may give them: the same positions in several forms."""
-    form = draw(st.sampled_from(["list", "array", "uint8", "mask"]))
-    if form == "mask" and rows == sorted(rows):
-        mask = np.zeros(n, bool)
-        mask[rows] = True
-        return mask
-    return {"list": list(rows), "uint8": np.array(rows, np.uint8)}.get(form, np.array(rows, int))
+from tacit import hints
 
 
 def _labels(draw, n, classes):
@@ -345,13 +270,14 @@ BUILDERS = {
     "share": _share,
     "at_least": _at_least,
     "linear": _linear,
+    **STRUCTURES,
 }
 
 
 @st.composite
 def cases(draw, kind, shape=None):
     """A random hint of one kind, with its meaning."""
-    n, classes = draw(shapes()) if shape is None else shape
+    n, classes = draw(shapes(kind=kind)) if shape is None else shape
     hint, hard, soft = BUILDERS[kind](draw, n, classes)
     return Case(hint, n, classes, hard, soft)
 
@@ -359,9 +285,9 @@ def cases(draw, kind, shape=None):
 @st.composite
 def mixed_cases(draw, kinds, shape, max_hints=4):
     """Several random hints joined with ``+``."""
+    among = st.sampled_from(fitting(kinds, shape[1]))
     found = [
-        draw(cases(kind, shape))
-        for kind in draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=max_hints))
+        draw(cases(kind, shape)) for kind in draw(st.lists(among, min_size=1, max_size=max_hints))
     ]
     return join(found)
 
@@ -429,7 +355,7 @@ def check_restrict_is_sound(case, rows):
     assert np.isfinite(found[feasible]).all(), "restrict forbids what was allowed"
     inside = np.zeros(len(Y))
     for term in case.soft:
-        inside += term.of(Y) if set(term.rows) <= set(kept) else 0.0
+        inside += term.on(Y, kept)
     assert np.array_equal(found[feasible], inside[feasible]), "restrict changes a cost"
 
 

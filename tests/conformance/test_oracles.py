@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checks.hints import CLASS_NAMES, cases, join, mixed_cases
+from checks.hints import cases, join, mixed_cases
 from checks.oracles import check_result
+from checks.terms import CLASS_NAMES
 from tacit import HintClassifier, hints, oracles
 from tacit.exceptions import InfeasibleHints, NoOracle, NotConverged
 from tacit.hints import KINDS, Count, Hints, Labels
@@ -26,16 +27,20 @@ FAMILIES = {
     "counts": ["count", "share", "at_least", "not", "votes"],
     "pairs": ["must_link", "cannot_link", "potts", "pairwise", "cost"],
     "linear": ["linear", "count", "must_link", "one_of"],
+    "cliques": ["same", "potts", "cannot_link", "cost", "count"],
+    "flows": ["flow", "matching", "must_link", "cost"],
+    "items": ["partition", "order", "must_link", "count", "labels", "cost"],
     "anything": list(KINDS),
 }
 some = settings(max_examples=40, deadline=None, derandomize=True)
 
 
 @st.composite
-def shapes_up_to(draw, most):
+def shapes_up_to(draw, most, family="anything"):
     """Rows and classes with at most `most` labelings, up to 10 rows and 4 classes."""
     names = draw(st.sampled_from([n for n in CLASS_NAMES if len(n) >= 4]))
-    n_classes = draw(st.integers(1, 4))
+    few = 2 if family in {"flows", "items"} else 1
+    n_classes = draw(st.integers(few, 2 if family == "items" else 4))
     n = draw(st.integers(1, 10).filter(lambda n: n_classes**n <= most))
     return n, names[:n_classes]
 
@@ -71,7 +76,7 @@ def check_oracle(oracle, case, cost, best):
 @some
 @given(data=st.data(), seed=st.integers(0, 1000))
 def test_every_oracle_that_accepts_is_exact(family, data, seed):
-    case = data.draw(mixed_cases(FAMILIES[family], data.draw(shapes_up_to(60_000))))
+    case = data.draw(mixed_cases(FAMILIES[family], data.draw(shapes_up_to(60_000, family))))
     program, cost = case.program(), costs(case, seed)
     best = exhaustive(case, cost)
     for oracle in ORACLES.values():
@@ -120,11 +125,11 @@ def test_solve_with_hints_and_infinite_costs(data, seed):
 # Feasibility ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("family", ["rows", "counts", "pairs", "linear", "anything"])
+@pytest.mark.parametrize("family", list(FAMILIES))
 @some
 @given(data=st.data())
 def test_check_agrees_and_names_a_smallest_conflict(family, data):
-    shape = data.draw(shapes_up_to(81))
+    shape = data.draw(shapes_up_to(81, family))
     case = data.draw(mixed_cases(FAMILIES[family], shape, max_hints=6))
     Y = case.labelings()
     feasible = np.isfinite(case.value(Y))
@@ -149,7 +154,7 @@ def test_check_agrees_and_names_a_smallest_conflict(family, data):
 @some
 @given(data=st.data())
 def test_check_and_fit_agree(family, data):
-    shape = data.draw(shapes_up_to(1024).filter(lambda shape: len(shape[1]) > 1))
+    shape = data.draw(shapes_up_to(1024, family).filter(lambda shape: len(shape[1]) > 1))
     case = data.draw(mixed_cases(FAMILIES[family], shape, max_hints=5))
     X = np.random.default_rng(0).normal(size=(case.n, 2))
     clf = HintClassifier(case.classes, max_iter=30, n_init=1, random_state=0)

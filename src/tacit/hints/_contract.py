@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from tacit.hints._program import LabelProgram, Pairs
+from tacit.hints._structures import Cliques
 
 __all__ = ["Contraction"]
 
@@ -24,10 +25,12 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Contraction:
-    """Rows joined by hard must-links, as components; counts and linear rows are not looked at.
+    """Rows joined by hard must-links, as components.
 
     A must-link is an edge whose table is +inf off the diagonal. Component labels y give row labels
-    ``y[component]``, and the program's soft costs are those of `unary` and `pairs` here.
+    ``y[component]``, and the costs of the program's labels, pairs and cliques are those of `unary`,
+    `pairs` and `cliques` here. Counts, linear rows, flows, partitions and orders are not looked at:
+    they still speak of rows, whose labels are those of their components.
     """
 
     component: IntArray  # (N,) component of each row, numbered by first row
@@ -35,6 +38,7 @@ class Contraction:
     allowed: BoolArray  # (K, C) labels that no row and no edge inside the component forbids
     unary: FloatArray  # (K, C) summed soft costs, 0 where forbidden
     pairs: Pairs  # between different components, no two the same
+    cliques: Cliques  # of at least two components each, which count for all of their rows
 
     @classmethod
     def of(cls, program: LabelProgram) -> Contraction:
@@ -58,7 +62,8 @@ class Contraction:
         allowed = ~forbidden
         unary[~allowed] = 0.0
         left = Pairs(ends[~inside], pairs.weight[~inside], pairs.table[~inside], pairs.tables)
-        return cls(component, first_row, allowed, unary, _merge_parallel(left, k))
+        pairs, cliques = _merge_parallel(left, k), program.cliques.renumbered(component)
+        return cls(component, first_row, allowed, unary, pairs, cliques)
 
     @property
     def trivial(self) -> bool:

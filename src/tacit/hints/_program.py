@@ -8,18 +8,24 @@ unary          (N, C)          soft cost of each label, finite, 0 where forbidde
 pairs          M edges         cost of each pair of labels on an edge, +inf for forbidden pairs
 counts         G groups        lower <= number of rows of class c in group g <= upper
 linear         (R, N*C)        lower <= A vec(Y) <= upper on the row-major one-hot labels
+cliques        K cliques       cost of rows without their clique's most frequent label, up to a most
+flow           M arcs          least cost of a flow whose tied arcs are labels
+partitions     P pairs each    rows that are pairs of items: those joined are an equivalence
+orders         P pairs each    rows that are pairs of items: those before are a linear order
 =============  ==============  ==================================================================
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+
+from tacit.hints._structures import Cliques, FlowNetwork, PairOrder, PairPartition
 
 if TYPE_CHECKING:
     from tacit.hints._contract import Contraction
@@ -116,6 +122,10 @@ class LabelProgram:
     linear: sp.csr_array | None = None
     linear_lower: FloatArray = field(default_factory=lambda: np.empty(0))
     linear_upper: FloatArray = field(default_factory=lambda: np.empty(0))
+    cliques: Cliques = field(default_factory=Cliques.none)
+    flow: FlowNetwork | None = None
+    partitions: tuple[PairPartition, ...] = ()
+    orders: tuple[PairOrder, ...] = ()
 
     def __post_init__(self) -> None:
         if self.__dict__["pairs"] is None:
@@ -126,12 +136,27 @@ class LabelProgram:
     @cached_property
     def separable(self) -> bool:
         """Whether the rows do not interact."""
-        return not (len(self.pairs) or len(self.counts) or self.n_linear)
+        return not self.couplings
+
+    @cached_property
+    def couplings(self) -> tuple[str, ...]:
+        """Names of the parts that couple rows and are not empty."""
+        present = {
+            "pairs": len(self.pairs) > 0,
+            "counts": len(self.counts) > 0,
+            "linear": self.n_linear > 0,
+            "cliques": len(self.cliques) > 0,
+            "flow": self.flow is not None,
+            "partitions": len(self.partitions) > 0,
+            "orders": len(self.orders) > 0,
+        }
+        return tuple(name for name, there in present.items() if there)
 
     @property
     def soft(self) -> bool:
         """Whether labelings that satisfy all hints may differ in cost."""
-        return self.unary is not None or bool(len(self.pairs))
+        flow = self.flow is not None and bool(self.flow.cost.any())
+        return self.unary is not None or bool(len(self.pairs) or len(self.cliques)) or flow
 
     @property
     def n_linear(self) -> int:
@@ -206,6 +231,10 @@ class LabelProgram:
             linear=linear,
             linear_lower=self.linear_lower,
             linear_upper=self.linear_upper,
+            cliques=self.cliques.renumbered(new),
+            flow=None if self.flow is None else self.flow.renumbered(new),
+            partitions=tuple(replace(p, rows=new[p.rows]) for p in self.partitions),
+            orders=tuple(replace(p, rows=new[p.rows]) for p in self.orders),
         )
 
     def full_cost(self, cost: npt.NDArray[np.floating] | None = None) -> FloatArray:
@@ -219,15 +248,23 @@ class LabelProgram:
 
     def value(self, labels: npt.NDArray[np.integer]) -> float:
         """Return S(y): the soft costs of a labeling, +inf if it breaks a hard hint."""
-        if self.violation(labels):
+        if self._broken(labels):
             return np.inf
         total = 0.0
         if self.unary is not None:
             total += float(self.unary[np.arange(self.n), labels].sum())
+        if len(self.cliques):
+            total += float(self.cliques.cost(labels).sum())
+        if self.flow is not None:
+            total += self.flow.least(labels)
         return total + float(self.pairs.cost(labels).sum())
 
     def violation(self, labels: npt.NDArray[np.integer]) -> int:
         """Return how many hard statements a labeling breaks; 0 means feasible."""
+        return self._broken(labels) + int(self.flow is not None and self.flow.flow(labels) is None)
+
+    def _broken(self, labels: npt.NDArray[np.integer]) -> int:
+        """Return how many hard statements a labeling breaks, without those of the flow."""
         broken = 0
         if self.allowed is not None:
             broken += int(np.sum(~self.allowed[np.arange(self.n), labels]))
@@ -237,14 +274,16 @@ class LabelProgram:
             tally = self.counts.tally(labels)
             broken += int(np.sum((tally < self.counts.lower) | (tally > self.counts.upper)))
         if self.linear is not None:
-            onehot = np.zeros(self.n * self.n_classes)
-            onehot[np.arange(self.n) * self.n_classes + labels] = 1.0
-            level = self.linear @ onehot
-            # Rounding of the row's own terms; whole coefficients are exact.
-            size = abs(self.linear)
-            largest = size.max(axis=1).toarray().ravel() if size.nnz else 0.0
-            slack = 1e-9 * (largest + size @ onehot)
-            broken += int(
-                np.sum((level < self.linear_lower - slack) | (level > self.linear_upper + slack))
-            )
-        return broken
+            broken += self._broken_rows(self.linear, labels)
+        return broken + sum(part.broken(labels) for part in (*self.partitions, *self.orders))
+
+    def _broken_rows(self, A: sp.csr_array, labels: npt.NDArray[np.integer]) -> int:
+        onehot = np.zeros(self.n * self.n_classes)
+        onehot[np.arange(self.n) * self.n_classes + labels] = 1.0
+        level = A @ onehot
+        # Rounding of the row's own terms; whole coefficients are exact.
+        size = abs(A)
+        largest = size.max(axis=1).toarray().ravel() if size.nnz else 0.0
+        slack = 1e-9 * (largest + size @ onehot)
+        low, high = self.linear_lower - slack, self.linear_upper + slack
+        return int(np.sum((level < low) | (level > high)))

@@ -13,8 +13,10 @@ import scipy.sparse as sp
 from tacit.hints._classes import ClassCodes, class_list, sort_names
 from tacit.hints._program import Counts, LabelProgram, Pairs
 from tacit.hints._rows import RowMap, Rows, check_range
+from tacit.hints._structures import Cliques, FlowNetwork
 from tacit.hints.base import Hint
 from tacit.hints.pairs import MustLink, close_chains, linked_groups
+from tacit.hints.same import Same
 
 __all__ = ["Hints", "HintsOver", "infer_classes"]
 
@@ -121,7 +123,7 @@ class HintsOver(Hints):
 
 
 def _hard_links(parts: Iterable[Hint]) -> npt.NDArray[np.intp]:
-    found = [part.hard for part in parts if isinstance(part, MustLink)]
+    found = [part.hard for part in parts if isinstance(part, MustLink | Same)]
     return np.concatenate([np.empty((0, 2), np.intp), *found])
 
 
@@ -227,6 +229,10 @@ def merge(n: int, n_classes: int, programs: Iterable[LabelProgram]) -> LabelProg
         linear=sp.csr_array(sp.vstack([p.linear for p in linear])) if linear else None,
         linear_lower=np.concatenate([np.empty(0), *(p.linear_lower for p in linear)]),
         linear_upper=np.concatenate([np.empty(0), *(p.linear_upper for p in linear)]),
+        cliques=Cliques.joined([p.cliques for p in programs if len(p.cliques)]),
+        flow=FlowNetwork.joined([p.flow for p in programs if p.flow is not None]),
+        partitions=tuple(part for p in programs for part in p.partitions),
+        orders=tuple(part for p in programs for part in p.orders),
     )
 
 

@@ -1,7 +1,8 @@
 """A label program as rows and columns of a (mixed-integer) linear program.
 
 Columns: x[k, c], "component k has label c", then for each edge with soft costs one column per pair
-of labels (the local polytope). Rows: one label each, then counts, linear rows and pairs.
+of labels (the local polytope), then those that cliques, flows, partitions and orders need. Rows:
+one label each, then counts, linear rows, pairs and the others.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import scipy.sparse as sp
 
 from tacit.hints._contract import Contraction
 from tacit.hints._program import LabelProgram, Pairs
+from tacit.oracles._relaxed_parts import relaxed_parts
 
 __all__ = ["Columns", "Priced", "Relaxation"]
 
@@ -48,13 +50,16 @@ class Priced:
 class Relaxation:
     """min <cost, columns> subject to lower <= A columns <= upper, 0 <= columns <= cap."""
 
+    program: LabelProgram
     contraction: Contraction
     n_classes: int
     A: sp.csr_array  # the first K rows say that each component has one label
     lower: FloatArray
     upper: FloatArray
-    cap: FloatArray  # 1, or 0 where a label or a pair of labels is forbidden
-    pair_cost: FloatArray  # costs of the columns after the first K * C
+    cap: FloatArray  # 1, or 0 where a label or a pair of labels is forbidden; more for flows
+    pair_cost: FloatArray  # costs of the pairs of labels, the columns after the first K * C
+    part_cost: FloatArray  # costs of the columns after those
+    constant: float  # of S(y), in no column
     edges: npt.NDArray[np.intp]  # (M, 2) components of each edge with soft costs
 
     @classmethod
@@ -71,16 +76,21 @@ class Relaxation:
             _linear_rows(program, joined),
             _exclusions(_take(joined.pairs, hard), k, n_classes),
         ]
-        width = k * n_classes + len(soft_cap)
-        A = sp.vstack([_widen(b[0], width) for b in blocks] + [edges[0]])
+        parts = relaxed_parts(program, k * n_classes + len(soft_cap))
+        blocks += [edges, *((part.A, part.lower, part.upper) for part in parts)]
+        own = [joined.allowed.ravel().astype(float), soft_cap]
+        cap = np.concatenate([*own, *(part.cap for part in parts)])
         return cls(
+            program,
             joined,
             n_classes,
-            sp.csr_array(A),
-            np.concatenate([b[1] for b in blocks] + [edges[1]]),
-            np.concatenate([b[2] for b in blocks] + [edges[2]]),
-            np.concatenate([joined.allowed.ravel().astype(float), soft_cap]),
+            sp.csr_array(sp.vstack([_widen(b[0], len(cap)) for b in blocks])),
+            np.concatenate([b[1] for b in blocks]),
+            np.concatenate([b[2] for b in blocks]),
+            cap,
             pair_cost,
+            np.concatenate([np.empty(0), *(part.cost for part in parts)]),
+            sum(part.constant for part in parts),
             soft.edges,
         )
 
@@ -118,23 +128,29 @@ class Relaxation:
         """Costs of all columns for the given costs of rows and labels."""
         own = self.contraction.gather(cost) + self.contraction.unary
         square = self.n_classes * self.n_classes
+        pairs = slice(own.size, own.size + len(self.pair_cost))
         above = [
             _above_least(own, self.contraction.allowed),
             _above_least(
-                self.pair_cost.reshape(-1, square), self.cap[own.size :].reshape(-1, square) > 0
+                self.pair_cost.reshape(-1, square), self.cap[pairs].reshape(-1, square) > 0
             ),
         ]
-        columns = np.concatenate([part.ravel() for part in above])
-        unit = float(columns.max(initial=0.0)) or 1.0
+        columns = np.concatenate([*(part.ravel() for part in above), self.part_cost])
+        unit = float(np.abs(columns).max(initial=0.0)) or 1.0
         return Priced(columns / unit, unit)
 
-    def value(self, column_cost: FloatArray, labels: npt.NDArray[np.integer]) -> float:
-        """Cost of a labeling of the rows, in the units of the columns."""
+    def value(self, priced: Priced, labels: npt.NDArray[np.integer]) -> float:
+        """Cost of a feasible labeling of the rows, in the units of the columns."""
         here = labels[self.contraction.first_row]
-        own = column_cost[np.arange(len(here)) * self.n_classes + here]
+        own = priced.cost[np.arange(len(here)) * self.n_classes + here]
         edge = np.arange(len(self.edges)) * self.n_classes + here[self.edges[:, 0]]
-        pairs = column_cost[self.n_labels + edge * self.n_classes + here[self.edges[:, 1]]]
-        return float(own.sum() + pairs.sum())
+        pairs = priced.cost[self.n_labels + edge * self.n_classes + here[self.edges[:, 1]]]
+        parts = -self.constant
+        if len(self.contraction.cliques):
+            parts += float(self.contraction.cliques.cost(here).sum())
+        if self.program.flow is not None:
+            parts += self.program.flow.least(labels)
+        return float(own.sum() + pairs.sum()) + parts / priced.unit
 
     @property
     def no_prices(self) -> FloatArray:

@@ -20,7 +20,7 @@ from tacit.exceptions import InfeasibleHints
 from tacit.hints._program import LabelProgram
 from tacit.oracles._assignment_kernel import Forest, certify, label_rows, tally_up
 from tacit.oracles._assignment_paths import INFEASIBLE, SOLVED, solve_trees
-from tacit.oracles.base import Oracle, OracleResult, Verdict
+from tacit.oracles.base import Oracle, OracleResult, Verdict, untreated
 
 __all__ = ["AssignmentOracle"]
 
@@ -77,10 +77,8 @@ class AssignmentOracle(Oracle):
 
     @classmethod
     def accepts(cls, program: LabelProgram) -> Verdict:  # noqa: D102
-        if len(program.pairs):
-            return Verdict(False, "costs or links between pairs couple rows")
-        if program.n_linear:
-            return Verdict(False, "general linear rows couple rows")
+        if refusal := untreated(program, "counts"):
+            return Verdict(False, refusal)
         if program.home is None:
             return Verdict(False, "some count groups overlap without one containing the other")
         return Verdict(True, "counts in nested or disjoint groups, nothing else couples rows")

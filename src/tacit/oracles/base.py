@@ -11,7 +11,18 @@ import numpy.typing as npt
 
 from tacit.hints._program import LabelProgram
 
-__all__ = ["Oracle", "OracleResult", "Verdict"]
+__all__ = ["Oracle", "OracleResult", "Verdict", "untreated"]
+
+# What each part of a program does, in words, for an oracle that does not treat it.
+COUPLINGS = {
+    "pairs": "costs or links between pairs couple rows",
+    "counts": "counts couple rows",
+    "linear": "general linear rows couple rows",
+    "cliques": "costs of whole cliques couple rows",
+    "flow": "the flow in a network couples rows",
+    "partitions": "pairs of a partition couple rows",
+    "orders": "pairs of an order couple rows",
+}
 
 
 @dataclass(frozen=True)
@@ -83,3 +94,11 @@ class Oracle(ABC):
         InfeasibleHints
             If no labeling satisfies the program.
         """
+
+
+def untreated(program: LabelProgram, *treated: str) -> str:
+    """Say which part of a program is none of those treated; empty if all are.
+
+    Parts are named as the fields of `LabelProgram` that couple rows.
+    """
+    return next((COUPLINGS[part] for part in program.couplings if part not in treated), "")

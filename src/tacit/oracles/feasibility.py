@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +69,9 @@ def _solve(program: LabelProgram) -> npt.NDArray[np.int32] | None:
         linear=program.linear,
         linear_lower=program.linear_lower,
         linear_upper=program.linear_upper,
+        flow=None if program.flow is None else replace(program.flow, cost=0.0 * program.flow.cost),
+        partitions=program.partitions,
+        orders=program.orders,
     )
     choice = select_oracle(bare).oracle
     try:

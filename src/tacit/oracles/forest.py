@@ -20,7 +20,7 @@ from tacit.exceptions import InfeasibleHints
 from tacit.hints._contract import Contraction
 from tacit.hints._program import LabelProgram
 from tacit.oracles._forest_kernel import decode, pass_up, tree_value
-from tacit.oracles.base import Oracle, OracleResult, Verdict
+from tacit.oracles.base import Oracle, OracleResult, Verdict, untreated
 
 __all__ = ["ForestOracle"]
 
@@ -62,7 +62,7 @@ class ForestOracle(Oracle):
 
     def __init__(self, program: LabelProgram) -> None:
         super().__init__(program)
-        if refusal := _refuse_other_hints(program):
+        if refusal := untreated(program, "pairs"):
             raise ValueError(f"ForestOracle cannot solve this program: {refusal}.")
         self._contraction = contraction = program.contraction
         order, parent = _breadth_first(contraction)
@@ -76,7 +76,7 @@ class ForestOracle(Oracle):
 
     @classmethod
     def accepts(cls, program: LabelProgram) -> Verdict:  # noqa: D102
-        if refusal := _refuse_other_hints(program):
+        if refusal := untreated(program, "pairs"):
             return Verdict(False, refusal)
         contraction = program.contraction
         rows = _cycle(contraction, _breadth_first(contraction)[1])
@@ -102,15 +102,6 @@ class ForestOracle(Oracle):
         if not self._contraction.trivial:
             labels = labels[self._contraction.component]
         return OracleResult(labels, value, value, True)
-
-
-def _refuse_other_hints(program: LabelProgram) -> str:
-    """Why a program is more than pairs, empty if it is not."""
-    if program.n_linear:
-        return "general linear rows couple rows"
-    if len(program.counts):
-        return "counts couple rows"
-    return ""
 
 
 def _breadth_first(contraction: Contraction) -> tuple[IntArray, IntArray]:

@@ -11,7 +11,9 @@ from tacit.exceptions import InfeasibleHints, NotConverged
 from tacit.hints._program import LabelProgram
 from tacit.oracles._highs import INTEGRAL, Model
 from tacit.oracles._relaxation import Priced, Relaxation
-from tacit.oracles.base import Oracle, OracleResult, Verdict
+from tacit.oracles._relaxed_parts import MAX_TRIANGLES
+from tacit.oracles._triangles import Triangles
+from tacit.oracles.base import Oracle, OracleResult, Verdict, untreated
 
 __all__ = ["LinearProgramOracle", "MixedIntegerOracle"]
 
@@ -23,7 +25,7 @@ CLOSED = 1e-7
 
 
 class MixedIntegerOracle(Oracle):
-    """Anything at all: HiGHS on the local polytope, then branch and bound if fractional.
+    """Anything of moderate size: HiGHS on a linear relaxation, branch and bound if fractional.
 
     The LP is solved by warm dual simplex. Its answer is checked by a dual bound that is computed
     here from its prices, and solved again from scratch if the two differ. A fractional answer is
@@ -69,6 +71,8 @@ class MixedIntegerOracle(Oracle):
         known: npt.NDArray[np.int32] | None = None,
     ) -> None:
         super().__init__(program)
+        if not (verdict := self.accepts(program)):
+            raise ValueError(f"{type(self).__name__} cannot solve this program: {verdict.reason}.")
         self.gap, self.time_limit, self.max_nodes = gap, time_limit, max_nodes
         self.deadline, self.known = deadline, known
         self.n_fractional = 0
@@ -80,6 +84,13 @@ class MixedIntegerOracle(Oracle):
 
     @classmethod
     def accepts(cls, program: LabelProgram) -> Verdict:  # noqa: D102
+        for part in (*program.partitions, *program.orders):
+            if Triangles.of(part, MAX_TRIANGLES) is None:
+                return Verdict(
+                    False,
+                    f"{len(part.rows)} pairs of {part.n_items} items make more than "
+                    f"{MAX_TRIANGLES:,} triangles",
+                )
         return Verdict(True, "branch and bound takes any program; it may be slow")
 
     def solve(self, cost: npt.NDArray[np.floating]) -> OracleResult:  # noqa: D102
@@ -135,7 +146,7 @@ class MixedIntegerOracle(Oracle):
         if not np.isfinite(own):
             return None
         value = float(cost[np.arange(len(labels)), labels].sum(dtype=np.float64)) + own
-        reached = self._relaxation.value(priced.cost, labels)
+        reached = self._relaxation.value(priced, labels)
         below = priced.unit * max(reached - bound, 0.0)
         return OracleResult(labels, value, value - below, _closed(reached, bound))
 
@@ -212,7 +223,10 @@ class LinearProgramOracle(MixedIntegerOracle):
     def accepts(cls, program: LabelProgram) -> Verdict:  # noqa: D102
         if len(program.pairs) and len(program.contraction.pairs):
             return Verdict(False, "pairs of rows are not linear in their labels")
-        return Verdict(True, "only counts and linear rows couple the rows")
+        if refusal := untreated(program, "pairs", "counts", "linear", "flow"):
+            return Verdict(False, refusal)
+        flow = "" if program.flow is None else " and a flow"
+        return Verdict(True, f"only counts and linear rows{flow} couple the rows")
 
 
 def _relative_gap(result: OracleResult) -> float:

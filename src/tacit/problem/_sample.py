@@ -67,7 +67,10 @@ def sample(problem: Problem, rows: IntArray) -> Problem:
 
 
 def _program(program: LabelProgram, rows: IntArray, growth: float) -> LabelProgram:
-    """Return these rows' hints: count bounds in proportion, loosened by what chance may do."""
+    """Return these rows' hints: count bounds in proportion, loosened by what chance may do.
+
+    Nothing else may couple rows of a program that is sampled.
+    """
     return LabelProgram(
         len(rows),
         program.n_classes,

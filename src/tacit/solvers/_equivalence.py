@@ -73,8 +73,10 @@ class Equivalence:
 
 
 def soft_costs(program: LabelProgram) -> bool:
-    """Whether any label or pair of labels has a finite cost."""
+    """Whether any label, pair of labels, clique or flow has a finite cost."""
     if program.unary is not None and program.unary.any():
+        return True
+    if len(program.cliques) or (program.flow is not None and program.flow.cost.any()):
         return True
     tables = program.pairs.tables[np.unique(program.pairs.table)]
     return bool(np.any(np.isfinite(tables) & (tables != 0.0)))

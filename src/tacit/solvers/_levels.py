@@ -43,7 +43,8 @@ def level_below(
 ) -> Level | None:
     """Return a sample of the rows; None where the rows are few or their hints cannot be sampled.
 
-    Pairs and linear rows are not sampled: what they say is lost without their other rows. `part`
+    Only rows alone and counts are sampled: what pairs, cliques, flows and the like say is lost
+    without their other rows. `part`
     says that these rows are a sample themselves.
     """
     if (problem.n < MANY and not part) or not fits(problem, space):

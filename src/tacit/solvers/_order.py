@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from tacit.backends import is_torch, to_numpy
 from tacit.hints._program import LabelProgram
+from tacit.hints._structures import FlowNetwork
 
 __all__ = ["canonical_order", "content_keys"]
 
@@ -171,4 +172,40 @@ def _neighbours(program: LabelProgram, keys: Keys, rng: np.random.Generator) -> 
         bounds = _dense(np.column_stack([program.linear_lower, program.linear_upper]), rng)
         entry = _bits(coo.data) ^ _salt(program.n_classes, rng)[cls] ^ bounds[coo.coords[0]]
         np.add.at(extra, row, _mix(entry))
+    if len(cliques := program.cliques):
+        total = _dense(np.column_stack([cliques.weight, cliques.truncate]), rng)
+        np.add.at(total, cliques.owner, _mix(keys)[cliques.members])
+        np.add.at(extra, cliques.members, _mix(total)[cliques.owner])
+    if program.flow is not None:
+        extra += _through(program.flow, program.n_classes, keys, rng)
+    # Items have numbers of their own, which do not depend on where a row stands.
+    alike, before, behind = _salt(3, rng)
+    for parts, one, other in ((program.partitions, alike, alike), (program.orders, before, behind)):
+        for part in parts:
+            a, b = (_bits(part.items[:, side]) ^ salt for side, salt in ((0, one), (1, other)))
+            extra[part.rows] += _mix(_mix(a) + _mix(b))
+    return extra
+
+
+def _through(net: FlowNetwork, n_classes: int, keys: Keys, rng: np.random.Generator) -> Keys:
+    """Hash of what a network says of each row, whatever its nodes and arcs are numbered.
+
+    Nodes are told apart by their arcs and those by their ends until no more can be.
+    """
+    of_class, (out, into) = _salt(n_classes, rng), _salt(2, rng)
+    tie = _mix(keys[net.tie_row] ^ of_class[net.tie_class])
+    arc = _dense(np.column_stack([net.lower, net.upper, net.cost]), rng)
+    arc[net.tie_arc] += tie
+    node = _dense(net.supply[:, None].astype(np.float64), rng)
+    tail, head = net.arcs.T
+    kinds = 0
+    while (found := len(np.unique(node))) > kinds:
+        kinds = found
+        finer = node.copy()
+        np.add.at(finer, tail, _mix(arc + _mix(node ^ out)[head]))
+        np.add.at(finer, head, _mix(arc + _mix(node ^ into)[tail]))
+        node = _mix(finer)
+    extra = np.zeros(len(keys), np.uint64)
+    ends = _mix(arc + _mix(node ^ out)[tail] + _mix(node ^ into)[head])
+    np.add.at(extra, net.tie_row, _mix(ends[net.tie_arc] + tie))
     return extra

@@ -61,6 +61,11 @@ def tells_apart(program: LabelProgram, classes: npt.NDArray[np.intp]) -> bool:
         by_class.append(program.unary[:, classes])
     same = np.eye(len(classes), dtype=bool)
     by_class += [tables[:, same], tables[:, ~same]]
+    named = [np.full(len(p.rows), 1) for p in (*program.partitions, *program.orders)]
+    if program.flow is not None:
+        named.append(program.flow.tie_class)
+    if any(np.isin(classes, part).any() for part in named):
+        return True
     return program.n_linear > 0 or any((t != t[:, :1]).any() for t in by_class)
 
 

@@ -174,7 +174,7 @@ class ADMM:
     def _counted(self) -> bool:
         """Whether hints bound how many rows have a class, so that low objectives mean something."""
         program = self.oracle.program
-        return bool(len(program.counts) or program.n_linear)
+        return bool(len(program.counts) or program.n_linear or program.flow is not None)
 
     def _enough(self, ends: list[State]) -> bool:
         """Whether no further start is due."""
