@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tacit.hints._program import LabelProgram, Pairs
+from tacit.hints._structures import Cliques
 from tacit.oracles.linear_program import MixedIntegerOracle
 
 __all__ = ["bare", "some_labeling"]
@@ -15,7 +16,14 @@ __all__ = ["bare", "some_labeling"]
 
 def bare(program: LabelProgram) -> LabelProgram:
     """Return the hard statements of a program alone."""
-    return replace(program, unary=None, pairs=_hard(program.pairs))
+    flow = program.flow
+    return replace(
+        program,
+        unary=None,
+        pairs=_hard(program.pairs),
+        cliques=Cliques.none(),
+        flow=None if flow is None else replace(flow, cost=0.0 * flow.cost),
+    )
 
 
 def some_labeling(program: LabelProgram) -> npt.NDArray[np.int32]:

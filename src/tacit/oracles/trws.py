@@ -23,7 +23,7 @@ from tacit.oracles._bare import some_labeling
 from tacit.oracles._graph import arrange, energy, prune
 from tacit.oracles._icm import Polish
 from tacit.oracles._trws_kernel import decode, lower_bound, sweep
-from tacit.oracles.base import Oracle, OracleResult, Verdict
+from tacit.oracles.base import Oracle, OracleResult, Verdict, untreated
 
 __all__ = ["TRWSOracle"]
 
@@ -95,10 +95,8 @@ class TRWSOracle(Oracle):
 
     @classmethod
     def accepts(cls, program: LabelProgram) -> Verdict:  # noqa: D102
-        if program.n_linear:
-            return Verdict(False, "general linear rows couple rows")
-        if len(program.counts):
-            return Verdict(False, "counts couple rows")
+        if refusal := untreated(program, "pairs"):
+            return Verdict(False, refusal)
         return Verdict(True, "only pairs couple rows; approximate, with a proven bound")
 
     def solve(self, cost: npt.NDArray[np.floating]) -> OracleResult:  # noqa: D102
