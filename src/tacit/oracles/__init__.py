@@ -1,4 +1,4 @@
-"""Oracles: exact solvers for the discrete step, one file per algorithm.
+"""Oracles: solvers for the discrete step, one file per algorithm, each with a proven bound.
 
 `solve` answers MAP inference on its own; `select_oracle` says which oracle it uses and why.
 """
@@ -18,9 +18,12 @@ from tacit.oracles.exhaustive import ExhaustiveOracle
 from tacit.oracles.feasibility import feasible_labels, require_feasible
 from tacit.oracles.forest import ForestOracle
 from tacit.oracles.graph_cut import GraphCutOracle
+from tacit.oracles.lagrangian import LagrangianOracle
 from tacit.oracles.linear_program import LinearProgramOracle, MixedIntegerOracle
 from tacit.oracles.select import ORACLES, PREFERENCE, Choice, select_oracle
 from tacit.oracles.separable import SeparableOracle
+from tacit.oracles.small import SmallProgramOracle
+from tacit.oracles.trws import TRWSOracle
 
 __all__ = [
     "ORACLES",
@@ -30,11 +33,14 @@ __all__ = [
     "ExhaustiveOracle",
     "ForestOracle",
     "GraphCutOracle",
+    "LagrangianOracle",
     "LinearProgramOracle",
     "MixedIntegerOracle",
     "Oracle",
     "OracleResult",
     "SeparableOracle",
+    "SmallProgramOracle",
+    "TRWSOracle",
     "Verdict",
     "feasible_labels",
     "require_feasible",

@@ -1,4 +1,4 @@
-"""Choose the cheapest oracle that is exact for a program, and say why."""
+"""Choose the cheapest oracle that is exact for a program, else the best one, and say why."""
 
 from __future__ import annotations
 
@@ -15,18 +15,24 @@ from tacit.oracles.base import Oracle, Verdict
 from tacit.oracles.exhaustive import ExhaustiveOracle
 from tacit.oracles.forest import ForestOracle
 from tacit.oracles.graph_cut import GraphCutOracle
+from tacit.oracles.lagrangian import LagrangianOracle
 from tacit.oracles.linear_program import LinearProgramOracle, MixedIntegerOracle
 from tacit.oracles.separable import SeparableOracle
+from tacit.oracles.small import SmallProgramOracle
+from tacit.oracles.trws import TRWSOracle
 
 __all__ = ["ORACLES", "PREFERENCE", "Choice", "select_oracle"]
 
-# Cheapest first; each is exact for what it accepts.
+# Cheapest first; those that are not exact for all that they accept say so (`approximate`).
 PREFERENCE: tuple[type[Oracle], ...] = (
     SeparableOracle,
     AssignmentOracle,
     ForestOracle,
     GraphCutOracle,
     LinearProgramOracle,
+    SmallProgramOracle,
+    TRWSOracle,
+    LagrangianOracle,
     MixedIntegerOracle,
 )
 _EVERY: tuple[type[Oracle], ...] = (*PREFERENCE, ExhaustiveOracle)
@@ -68,7 +74,10 @@ def select_oracle(program: LabelProgram, name: str | None = None) -> Choice:
     2. ``assignment``: counts of disjoint or nested groups; augmenting paths.
     3. ``forest``: pairs without cycles (hard must-links are contracted first); max-product.
     4. ``lp``: overlapping counts, linear rows; dual simplex, integers where fractional.
-    5. ``milp``: anything else of moderate size; branch and bound.
+    5. ``small``: pairs with cycles, also beside counts, of few rows; branch and bound.
+    6. ``trws``: pairs of any kind; message passing, approximate with a proven bound.
+    7. ``lagrangian``: pairs together with counts; prices and repair, approximate with a proven bound.
+    8. ``milp``: anything else of moderate size; branch and bound.
 
     Parameters
     ----------

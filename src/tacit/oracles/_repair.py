@@ -1,0 +1,147 @@
+"""Labels that miss count bounds made to keep them, then improved while they do."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from tacit.exceptions import InfeasibleHints
+from tacit.hints._program import LabelProgram
+from tacit.oracles._graph import Graph, energy
+from tacit.oracles._repair_kernel import (
+    Groups,
+    changes,
+    fill,
+    move_single,
+    repair,
+    swap_runs,
+)
+
+__all__ = ["Repair", "component_groups"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+Labels = npt.NDArray[np.int32]
+
+# Rounds of swaps and single moves; the first few find nearly all there is.
+MAX_ROUNDS = 20
+
+
+def component_groups(program: LabelProgram, node: IntArray) -> Groups:
+    """Groups of a program's components, `node[k]` the one at place k, with the tightest bounds.
+
+    As each row has one label, the bounds on the other classes bound a class too.
+    """
+    counts, component = program.counts, program.contraction.component
+    place = np.empty_like(node)
+    place[node] = np.arange(len(node))
+    ones = np.ones(len(counts.members), np.int64)
+    rows = (ones, place[component[counts.members]], counts.indptr.copy())
+    member = sp.csr_array(rows, (len(counts), len(node)))
+    member.sum_duplicates()
+    of_node = sp.csr_array(member.T)
+    sizes = counts.sizes[:, None]
+    lower, upper = np.maximum(counts.lower, 0), np.minimum(counts.upper, sizes)
+    others_upper = upper.sum(axis=1, keepdims=True) - upper
+    others_lower = lower.sum(axis=1, keepdims=True) - lower
+    lower = np.maximum(lower, sizes - others_upper)
+    upper = np.minimum(upper, sizes - others_lower)
+    if (lower > upper).any():
+        g = int(np.flatnonzero((lower > upper).any(axis=1))[0])
+        raise InfeasibleHints(
+            f"the count bounds on a group of {counts.sizes[g]} rows cannot all hold."
+        )
+    return Groups(
+        of_node.indptr.astype(np.int64),
+        of_node.indices.astype(np.int64),
+        of_node.data.astype(np.int64),
+        lower.astype(np.int64),
+        upper.astype(np.int64),
+    )
+
+
+class Repair:
+    """Local search among labelings of a graph's nodes under count bounds.
+
+    Parameters
+    ----------
+    graph : Graph
+        Pairwise terms.
+    groups : Groups
+        Bounds on counts.
+    """
+
+    def __init__(self, graph: Graph, groups: Groups) -> None:
+        self.graph, self.groups = graph, groups
+        self._alike = _alike(groups)
+        self._tally = np.zeros(groups.lower.shape, np.int64)
+
+    def tally(self, labels: Labels) -> npt.NDArray[np.int64]:
+        """Class counts of each group, (G, C)."""
+        fill(self.groups, labels, self._tally)
+        return self._tally.copy()
+
+    def keeps(self, labels: Labels) -> bool:
+        """Whether labels keep all bounds."""
+        return bool(fill(self.groups, labels, self._tally) == 0)
+
+    def changes(self, own: FloatArray, labels: Labels) -> FloatArray:
+        """Change of cost for every node and new label, (K, C)."""
+        change = np.empty(own.shape)
+        changes(own, self.graph, labels, change)
+        return change
+
+    def __call__(self, own: FloatArray, labels: Labels) -> tuple[Labels, float] | None:
+        """Labels that keep all bounds, and their cost; None if moves of single nodes find none.
+
+        `labels` must satisfy the hard pairs; so does the answer.
+        """
+        labels = labels.copy()
+        before = -1
+        while (missed := repair(own, self.graph, self.groups, self._tally, labels)) > 0:
+            if missed == before:
+                return None
+            before = missed
+        for _ in range(MAX_ROUNDS):
+            gain = move_single(own, self.graph, self.groups, self._tally, labels)
+            gain += self._swap(own, labels)
+            if not gain > 0.0:
+                break
+        return labels, energy(own, self.graph, labels)
+
+    def _swap(self, own: FloatArray, labels: Labels) -> float:
+        """Exchange labels between nodes that count alike, in place; return the gain."""
+        n_nodes, n_classes = own.shape
+        change = self.changes(own, labels)
+        node, goal = np.divmod(np.arange(n_nodes * n_classes), n_classes)
+        gain = change.ravel()
+        keep = (goal != labels[node]) & np.isfinite(gain) & (self._alike[node] >= 0)
+        node, goal, gain = node[keep], goal[keep], gain[keep]
+        kind = (self._alike[node] * n_classes + labels[node]) * n_classes + goal
+        order = np.lexsort((gain, kind))
+        node, goal, gain, kind = node[order], goal[order], gain[order], kind[order]
+        kinds, first = np.unique(kind, return_index=True)
+        rest, to = np.divmod(kinds, n_classes)
+        group, away = np.divmod(rest, n_classes)
+        turned = (group * n_classes + to) * n_classes + away
+        partner = np.minimum(np.searchsorted(kinds, turned), len(kinds) - 1)
+        partner = np.where(kinds[partner] == turned, partner, -1) if len(kinds) else partner
+        first = np.append(first, len(node))
+        moves = (node, goal, gain, first, partner)
+        return float(swap_runs(own, self.graph, self.groups, self._tally, labels, *moves))
+
+
+def _alike(groups: Groups) -> IntArray:
+    """Number the nodes that count alike for the same groups; -1 for those in no group."""
+    n_nodes = len(groups.start) - 1
+    member = sp.csr_array(
+        (groups.size, groups.group, groups.start), (n_nodes, len(groups.lower))
+    )
+    # Nodes with the same groups and sizes have the same sums of random numbers.
+    rng = np.random.default_rng(0)
+    salt = rng.integers(1, 1 << 62, len(groups.lower))
+    total = member.astype(np.int64) @ salt
+    found = np.unique(total, return_inverse=True)[1].astype(np.intp)
+    found[np.diff(groups.start) == 0] = -1
+    return found
