@@ -15,6 +15,7 @@ from tacit.hints.costs import Cost
 from tacit.oracles.assignment import AssignmentOracle
 from tacit.oracles.base import Oracle, OracleResult, Verdict
 from tacit.oracles.exhaustive import ExhaustiveOracle
+from tacit.oracles.expansion import ExpansionOracle, SwapOracle
 from tacit.oracles.feasibility import feasible_labels, require_feasible
 from tacit.oracles.forest import ForestOracle
 from tacit.oracles.graph_cut import GraphCutOracle
@@ -31,6 +32,7 @@ __all__ = [
     "AssignmentOracle",
     "Choice",
     "ExhaustiveOracle",
+    "ExpansionOracle",
     "ForestOracle",
     "GraphCutOracle",
     "LagrangianOracle",

@@ -64,6 +64,12 @@ class MinCut:
     backward : (M,) array, optional
         Cost of x = 1 at the first and x = 0 at the second; the same as `forward` if not given.
 
+    Attributes
+    ----------
+    graph, offset, arc, residual, excess
+        What a kernel fills in that makes its own cuts on the same edges, before `flow`: the node of
+        place ``offset + i`` is i, ``arc`` is that of each edge.
+
     Notes
     -----
     Grids of any dimension, numbered row by row, are recognised by the few different distances
@@ -92,25 +98,17 @@ class MinCut:
         size = n if self._join is None else int(self._join.max()) + 1
         self._edges, self._forward, self._backward = edges, forward, backward
         found = banded(size, edges)
-        self._graph, self._arc = sparse(size, edges) if found is None else found
-        self._offset = 0 if found is None else int(found[0].shift[-1])
-        places = size + 2 * self._offset
+        self.graph, self.arc = sparse(size, edges) if found is None else found
+        self.offset = 0 if found is None else int(found[0].shift[-1])
+        places = size + 2 * self.offset
         n_arcs = 2 * len(edges) if found is None else places * len(found[0].shift)
         if n_arcs > np.iinfo(np.int32).max:
             raise ValueError(f"a graph with {n_arcs} arcs is larger than the 2^31 arcs possible.")
-        self._inside = slice(self._offset, self._offset + size)
-        self._res, self._excess = np.empty(n_arcs), np.zeros(places)
+        self._inside = slice(self.offset, self.offset + size)
+        self.residual, self.excess = np.zeros(n_arcs), np.zeros(places)
         self._depth, self._link = np.empty(places, np.int32), np.empty(places, np.int32)
         self._lists, self._orphan = np.empty((3, places), np.int32), np.empty(places, np.int32)
         self._cost: FloatArray | None = None  # that the flow kept belongs to
-
-    def change(
-        self, forward: npt.NDArray[np.float64], backward: npt.NDArray[np.float64]
-    ) -> None:
-        """Take other finite capacities for the same edges; the flow is dropped."""
-        if self._join is not None:
-            raise ValueError("capacities cannot change once infinite ones have joined nodes.")
-        self._forward, self._backward, self._cost = forward, backward, None
 
     def solve(self, cost: npt.NDArray[np.floating]) -> Cut:
         """Cut for these node costs (n,): c_i is paid where x_i = 1; +inf fixes 0, -inf fixes 1.
@@ -137,20 +135,26 @@ class MinCut:
 
     def search(self, costs: FloatArray) -> BoolArray:
         """Side of each (joined) node, without the certificate."""
-        args = (self._graph, self._edges, self._offset, self._arc, self._forward, self._backward)
-        left = self._excess[self._inside]
+        args = (self.graph, self._edges, self.offset, self.arc, self._forward, self._backward)
+        left = self.excess[self._inside]
         if self._cost is None:
-            load(*args, self._res)
+            load(*args, self.residual)
             left[:] = costs
         elif np.isfinite(self._cost).all() and np.isfinite(costs).all():
             left += costs - self._cost
         else:
-            balance(*args, self._res, costs, left)
+            balance(*args, self.residual, costs, left)
+        side = self.flow()
+        self._cost = costs.copy()
+        return side
+
+    def flow(self) -> BoolArray:
+        """Side of each node for what `residual` and `excess` hold now; both are used up."""
         self._cost = None
         closed = max_flow(
-            self._graph,
-            self._res,
-            self._excess,
+            self.graph,
+            self.residual,
+            self.excess,
             self._depth,
             self._link,
             self._lists,
@@ -158,17 +162,16 @@ class MinCut:
         )
         if closed == INFEASIBLE:
             raise InfeasibleHints("two nodes that must be on different sides must not be cut apart.")
-        self._cost = costs.copy()
         depth = self._depth[self._inside]
         return depth <= 0 if closed == SOURCE else depth < 0
 
     def _certify(self, costs: FloatArray, side: BoolArray) -> tuple[float, float, float]:
         """Value, bound proven by the flow, and size of the terms."""
         left = np.empty(len(costs))
-        args = (self._graph, self._edges, self._offset, self._arc, self._forward, self._backward)
+        args = (self.graph, self._edges, self.offset, self.arc, self._forward, self._backward)
         # A fixed node pays nothing itself.
         finite = costs if np.isfinite(costs).all() else np.where(np.isinf(costs), 0.0, costs)
-        flow = balance(*args, self._res, finite, left)
+        flow = balance(*args, self.residual, finite, left)
         value, bound, size = certify(
             self._edges, self._forward, self._backward, costs, left, side
         )
