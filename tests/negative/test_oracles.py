@@ -160,7 +160,9 @@ class RoofWithoutHalf(QPBOOracle):
 
     def solve(self, cost):
         result = super().solve(cost)
-        return replace(result, bound=result.bound + 0.5 * float(np.abs(cost[:, 1] - cost[:, 0]).sum()))
+        return replace(
+            result, bound=result.bound + 0.5 * float(np.abs(cost[:, 1] - cost[:, 0]).sum())
+        )
 
 
 def pays(cost, labels):
@@ -170,7 +172,11 @@ def pays(cost, labels):
 @pytest.mark.parametrize(
     ("wrong", "weight", "cost"),
     [
-        (OneWayCapacities, [0.5, 0.9, 0.5, 0.1], np.array([[9, 10], [1, 7], [5, 10], [11, 0]]) / 10),
+        (
+            OneWayCapacities,
+            [0.5, 0.9, 0.5, 0.1],
+            np.array([[9, 10], [1, 7], [5, 10], [11, 0]]) / 10,
+        ),
         (CountsEdgesTwice, [0.2, 0.2, 0.2, 0.2], PULLS),
         (StopsAtTheStart, [1.0, 1.0, 1.0, 1.0], PULLS),
         (LeavesOldFlow, [0.2, 0.2, 0.2, 0.2], PULLS[:, ::-1].copy()),

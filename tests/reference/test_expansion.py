@@ -97,7 +97,9 @@ def test_expansion_against_all_labelings(seed, kind):
     program = program_of(rng, n, n_classes, edges, metric_tables(rng, len(edges), n_classes), 0.1)
     if kind != "metric":
         program = replace(program, cliques=random_cliques(rng, n, late=kind == "late cliques"))
-    cost = rng.integers(-3, 4, (n, n_classes)) / 2.0 if seed % 2 else rng.normal(size=(n, n_classes))
+    cost = (
+        rng.integers(-3, 4, (n, n_classes)) / 2.0 if seed % 2 else rng.normal(size=(n, n_classes))
+    )
     check_against_exhaustive(ExpansionOracle, program, cost)
 
 
@@ -211,7 +213,9 @@ def test_what_is_not_metric_is_refused_by_name():
         ExpansionOracle(program)
     assert SwapOracle.accepts(program)
     verdict = SwapOracle.accepts(tables_of(np.eye(3)))
-    assert "pair (1, 2) are not semi-metric: T(0, 0) + T(1, 1) > T(0, 1) + T(1, 0)" in verdict.reason
+    assert (
+        "pair (1, 2) are not semi-metric: T(0, 0) + T(1, 1) > T(0, 1) + T(1, 0)" in verdict.reason
+    )
     hard = np.where(np.eye(3) > 0, np.inf, 0.0)
     for oracle in (ExpansionOracle, SwapOracle):
         assert oracle.accepts(tables_of(hard)).reason == "pair (1, 2) has infinite costs"

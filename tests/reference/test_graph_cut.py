@@ -139,7 +139,9 @@ def test_refuses_three_labels_by_row():
 
 def test_unlike_links_of_settled_rows_are_no_obstacle():
     """What is not submodular between rows whose labels are known is a cost of one row."""
-    known = hints.CannotLink([[0, 1]]) + hints.Labels([0], 1) + hints.Potts([[1, 2], [2, 3], [3, 1]])
+    known = (
+        hints.CannotLink([[0, 1]]) + hints.Labels([0], 1) + hints.Potts([[1, 2], [2, 3], [3, 1]])
+    )
     program = known.compile(4, ClassCodes([0, 1]))
     assert select_oracle(program).oracle is GraphCutOracle
     result = check_against_exhaustive(GraphCutOracle, program, np.zeros((4, 2)))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import maximum_flow
 
 from tacit.exceptions import InfeasibleHints
-from tacit.oracles import _cut_graph, _cut_kernel
+from tacit.oracles import _cut_certificate, _cut_graph, _cut_kernel, mincut
 from tacit.oracles.mincut import MinCut
 
 # Sums of some hundred terms, in another order.
@@ -42,7 +42,9 @@ def enumerate_cuts(cost, edges, forward, backward):
 def random_graph(rng, n, m, infinite=0.0, lattice=False):
     edges = rng.integers(0, n, (4 * m, 2))
     edges = edges[edges[:, 0] != edges[:, 1]][:m]
-    draw = (lambda k: rng.integers(0, 4, k) / 2.0) if lattice else (lambda k: rng.exponential(size=k))
+    draw = (
+        (lambda k: rng.integers(0, 4, k) / 2.0) if lattice else (lambda k: rng.exponential(size=k))
+    )
     forward, backward = draw(len(edges)), draw(len(edges))
     forward[rng.random(len(edges)) < infinite] = np.inf
     backward[rng.random(len(edges)) < infinite] = np.inf
@@ -117,6 +119,26 @@ def test_grids_against_scipy_while_costs_drift(kind, diagonals):
         cost = cost + rng.integers(-20, 21, n)
 
 
+def test_many_scattered_nodes_are_numbered_anew(monkeypatch):
+    """The same cut, for hard edges and fixed nodes too."""
+    rng = np.random.default_rng(4)
+    edges = rng.permutation(400)[grid_edges((20, 20), False)]
+    forward, backward = rng.exponential(size=(2, len(edges)))
+    forward[:9] = backward[3:12] = np.inf
+    cost = 2 * rng.normal(size=400)
+    cost[rng.integers(0, 400, 5)] = -np.inf
+    plain = MinCut(400, edges, forward, backward).solve(cost)
+    monkeypatch.setattr(mincut, "MANY_NODES", 100)
+    cut = MinCut(400, edges, forward, backward)
+    assert len(set(cut._join.tolist())) < 400
+    assert np.abs(np.diff(cut._edges)).mean() < 40 < np.abs(np.diff(edges)).mean()
+    for _ in range(2):
+        found = cut.solve(cost)
+        assert found.value == pytest.approx(plain.value, rel=1e-12)
+        assert found.bound == pytest.approx(plain.value, rel=1e-9)
+        np.testing.assert_array_equal(found.side, plain.side)
+
+
 def test_long_thin_graphs_need_no_recursion():
     n = 200_000
     edges = np.stack([np.arange(n - 1), np.arange(1, n)], 1)
@@ -153,7 +175,7 @@ def test_strict_searches_reach_the_same_cut(monkeypatch):
         cut = MinCut(8, edges, forward, backward)
         value = cut.solve(cost).value
         args = (cut.graph, cut.residual, cut.excess, cut._depth, cut._link, cut._lists, cut._orphan)
-        _cut_kernel.load(
+        _cut_certificate.load(
             cut.graph, cut._edges, cut.offset, cut.arc, cut._forward, cut._backward, cut.residual
         )
         cut.excess[cut._inside] = cost

@@ -6,8 +6,8 @@ s = b + c - a - d >= 0 is
 .. math:: a + \tfrac{(c - a) + (d - b)}{2} x_u + \tfrac{(d - c) + (b - a)}{2} x_v
     + \tfrac{s}{2} \bigl( (1 - x_u) x_v + x_u (1 - x_v) \bigr)
 
-and one with s < 0 is the same in x_u and 1 - x_v. Infinite entries are exact: b = inf is an infinite
-capacity, c = inf one the other way, a row or column of them forbids a label.
+and one with s < 0 is the same in x_u and 1 - x_v. Infinite entries are exact: b = inf is an
+infinite capacity, c = inf one the other way, a row or column of them forbids a label.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ __all__ = ["Binary", "Terms", "decompose", "too_many_labels"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
+Int32Array = npt.NDArray[np.int32]
 BoolArray = npt.NDArray[np.bool_]
 
 # Part of a table's largest entry below which s counts as rounding of a modular table.
@@ -54,7 +55,7 @@ def decompose(tables: FloatArray) -> Terms:
             forbid[dead, end, label] = True
             # What a label that cannot be would cost does not matter.
             other = view[dead, 1 - label]
-            view[dead, label] = np.where(np.isposinf(other).all(axis=1)[:, None], 0.0, other)
+            view[dead, label] = np.where(np.all(other == np.inf, axis=1, keepdims=True), 0.0, other)
     inf = np.isposinf(t)
     finite = np.where(inf, 0.0, t)
     size = np.abs(finite).sum(axis=(1, 2))
@@ -71,7 +72,9 @@ def decompose(tables: FloatArray) -> Terms:
     first = np.select([up & down, up, down], [d - a, c - a, d - b], ((c - a) + (d - b)) / 2.0)
     second = np.select([up & down, up, down], [0.0 * a, d - c, b - a], ((d - c) + (b - a)) / 2.0)
     const = np.where(flip, a + second, a)
-    return Terms(flip, forward, backward, first, np.where(flip, -second, second), const, forbid, size)
+    return Terms(
+        flip, forward, backward, first, np.where(flip, -second, second), const, forbid, size
+    )
 
 
 def too_many_labels(contraction: Contraction) -> str:
@@ -88,12 +91,12 @@ def too_many_labels(contraction: Contraction) -> str:
 class Binary:
     """A contracted program of pairs whose nodes have at most two allowed labels each.
 
-    ``const + sum_i cost_i x_i`` plus the capacities of edges between nodes that have a choice; edges
-    to nodes without one are costs of their other end.
+    ``const + sum_i cost_i x_i`` plus the capacities of edges between nodes that have a choice;
+    edges to nodes without one are costs of their other end.
     """
 
-    low: IntArray  # (K,) label for x = 0
-    high: IntArray  # (K,) label for x = 1, the same as low without a choice
+    low: Int32Array  # (K,) label for x = 0
+    high: Int32Array  # (K,) label for x = 1, the same as low without a choice
     cost: FloatArray  # (K,) cost of x = 1, +inf or -inf where one of the two cannot be
     const: float
     edges: IntArray  # (M, 2)
@@ -108,8 +111,8 @@ class Binary:
         """Read a contraction that `too_many_labels` does not refuse."""
         allowed, pairs = contraction.allowed, contraction.pairs
         n_classes = allowed.shape[1]
-        low = allowed.argmax(axis=1)
-        high = n_classes - 1 - allowed[:, ::-1].argmax(axis=1)
+        low = allowed.argmax(axis=1).astype(np.int32)
+        high = (n_classes - 1 - allowed[:, ::-1].argmax(axis=1)).astype(np.int32)
         rows = np.arange(len(low))
         infeasible = not bool(allowed.any(axis=1).all())
         if infeasible:
@@ -137,26 +140,45 @@ class Binary:
         cost = np.where(one, np.inf, np.where(zero, -np.inf, unary[:, 1] - lowest))
         # A node that has to be 1 pays for it here; one without a choice is 0.
         const = float(np.where(zero, unary[:, 1], lowest)[~(one & zero)].sum())
-        const += float((weight * terms.const[table]).sum())
+        times = np.bincount(table, weight, len(terms.const))
+        const += float(times @ terms.const)
         cost[~free] = 0.0
         forward = weight * terms.forward[table]
         same = np.array_equal(terms.forward, terms.backward)
         backward = forward if same else weight * terms.backward[table]
         flip = terms.flip[table] if terms.flip.any() else np.empty(0, bool)
-        size += float((weight * terms.size[table]).sum())
+        size += float(times @ terms.size)
         return cls(low, high, cost, const, edges, forward, backward, flip, size, infeasible)
 
-    def labels(self, side: BoolArray) -> npt.NDArray[np.int32]:
+    def pick(self, total: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Costs of the lower and of the higher label of each node, of costs (K, C)."""
+        if total.shape[1] == 2 and not self.low.any() and self.high.all():
+            return total[:, 0], total[:, 1]
+        rows = np.arange(len(total))
+        return total[rows, self.low], total[rows, self.high]
+
+    def base(self, least: FloatArray, most: FloatArray) -> tuple[float, float]:
+        """Return what nodes pay where x = 0, or have to be 1; and the sizes of all their costs."""
+        base = float(least.sum())
+        must = np.flatnonzero(np.isneginf(self.cost))
+        if len(must):
+            base += float((most[must] - least[must]).sum())
+        return base, float(np.abs(least).sum()) + float(np.abs(most).sum())
+
+    def labels(self, side: BoolArray) -> Int32Array:
         """Labels of the nodes for x, (K,)."""
         return np.where(side, self.high, self.low).astype(np.int32)
 
 
 def _settle(
-    pairs: Pairs, chosen: BoolArray, low: IntArray, high: IntArray, unary: FloatArray
+    pairs: Pairs, chosen: BoolArray, low: Int32Array, high: Int32Array, unary: FloatArray
 ) -> None:
     """Add edges with an end that has no choice to the costs of the other end, or of the first."""
     (u, v), table = pairs.edges[chosen].T, pairs.table[chosen]
-    weight, one_way = pairs.weight[chosen], low[pairs.edges[chosen, 1]] == high[pairs.edges[chosen, 1]]
+    weight, one_way = (
+        pairs.weight[chosen],
+        low[pairs.edges[chosen, 1]] == high[pairs.edges[chosen, 1]],
+    )
     for x, labels in enumerate((low, high)):
         costs = weight * np.where(
             one_way, pairs.tables[table, labels[u], low[v]], pairs.tables[table, low[u], labels[v]]
@@ -165,7 +187,7 @@ def _settle(
 
 
 def _two_labels(
-    pairs: Pairs, low: IntArray, high: IntArray
+    pairs: Pairs, low: Int32Array, high: Int32Array
 ) -> tuple[FloatArray, IntArray, Terms]:
     """Weights, 0 or more, and decomposed tables of the two labels of each end."""
     free = np.flatnonzero(low != high)

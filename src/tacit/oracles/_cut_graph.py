@@ -18,6 +18,7 @@ from numba.extending import overload
 __all__ = ["Banded", "Sparse", "arcs", "banded", "head", "mate", "sparse"]
 
 IntArray = npt.NDArray[np.intp]
+Int32Array = npt.NDArray[np.int32]
 
 # A banded graph may have this many slots for each arc that is there, since a slot takes half the
 # memory of a sparse arc and no indirection.
@@ -43,17 +44,17 @@ def _jit(function: Any) -> Any:
     return njit(cache=True, nogil=True, error_model="numpy")(function)
 
 
-def arcs(graph: Any, u: int) -> Any:
+def arcs(graph: Any, u: Any) -> Any:
     """First arc of a node, and the one after its last."""
     raise NotImplementedError("compiled code only")
 
 
-def head(graph: Any, u: int, arc: int) -> Any:
+def head(graph: Any, u: Any, arc: Any) -> Any:
     """Return the node that an arc of u goes to."""
     raise NotImplementedError("compiled code only")
 
 
-def mate(graph: Any, u: int, arc: int) -> Any:
+def mate(graph: Any, u: Any, arc: Any) -> Any:
     """Return the same edge the other way."""
     raise NotImplementedError("compiled code only")
 
@@ -62,21 +63,21 @@ def _is_banded(graph: Any) -> bool:
     return bool(graph.instance_class is Banded)
 
 
-@overload(arcs, inline="always")  # type: ignore[untyped-decorator]
+@overload(arcs, inline="always")
 def _arcs(graph, u):  # type: ignore[no-untyped-def]
     if _is_banded(graph):
         return lambda graph, u: (u * len(graph.shift), (u + 1) * len(graph.shift))
     return lambda graph, u: (graph.start[u], graph.start[u + 1])
 
 
-@overload(head, inline="always")  # type: ignore[untyped-decorator]
+@overload(head, inline="always")
 def _head(graph, u, arc):  # type: ignore[no-untyped-def]
     if _is_banded(graph):
         return lambda graph, u, arc: u + graph.shift[arc - u * len(graph.shift)]
     return lambda graph, u, arc: np.int64(graph.head[arc])
 
 
-@overload(mate, inline="always")  # type: ignore[untyped-decorator]
+@overload(mate, inline="always")
 def _mate(graph, u, arc):  # type: ignore[no-untyped-def]
     if _is_banded(graph):
 
@@ -89,45 +90,54 @@ def _mate(graph, u, arc):  # type: ignore[no-untyped-def]
     return lambda graph, u, arc: np.int64(graph.mate[arc])
 
 
-def banded(n: int, edges: IntArray) -> tuple[Banded, IntArray] | None:
-    """Store the graph by shifts if it is nearly full that way, else None; also the arc of each edge.
+def banded(n: int, edges: IntArray) -> tuple[Banded, Int32Array] | None:
+    """Store the graph by shifts if it is nearly full that way, else None; also each edge's arc.
 
     Parallel edges would share a slot; they make it None too.
     """
-    apart = edges[:, 1] - edges[:, 0]
-    far = np.abs(apart)
-    if len(edges) == 0 or 2.0 * n > MAX_SLOTS_PER_ARC * 2 * len(edges):
+    most = MAX_SLOTS_PER_ARC * 2 * len(edges)
+    if 2.0 * n > most:
         return None
-    found = np.flatnonzero(np.bincount(far, minlength=1))
-    if 2.0 * n * len(found) > MAX_SLOTS_PER_ARC * 2 * len(edges):
+    apart = np.zeros(n, np.bool_)
+    _distances(edges, apart)
+    found = np.flatnonzero(apart)
+    if 2.0 * n * len(found) > most:
         return None
-    shift = np.concatenate([-found[::-1], found])
-    place = np.zeros(2 * int(found[-1]) + 1, np.int32)
-    place[shift + found[-1]] = np.arange(len(shift))
-    apart += found[-1]
-    arc = (edges[:, 0] + found[-1]) * len(shift)
-    arc += place[apart]
-    del apart, far
-    if _collide(arc, edges[:, 0] + found[-1], shift, np.zeros((n + 2 * found[-1]) * len(shift), np.bool_)):
+    shift = np.concatenate([-found[::-1], found]).astype(np.int64)
+    reach = int(found[-1])
+    place = np.zeros(2 * reach + 1, np.int32)
+    place[shift + reach] = np.arange(len(shift))
+    arc = np.empty(len(edges), np.int32)
+    slots = np.zeros((n + 2 * reach) * len(shift), np.bool_)
+    if len(slots) > np.iinfo(np.int32).max or _collide(edges, reach, shift, place, arc, slots):
         return None
-    return Banded(shift.astype(np.int64)), arc
+    return Banded(shift), arc
 
 
 @_jit
-def _collide(arc, tail, shift, taken):  # type: ignore[no-untyped-def]
-    """Whether two edges use the same slot."""
+def _distances(edges, apart):  # type: ignore[no-untyped-def]
+    """Mark how far the ends of edges are from each other."""
+    for m in range(len(edges)):
+        apart[abs(edges[m, 1] - edges[m, 0])] = True
+
+
+@_jit
+def _collide(edges, reach, shift, place, arc, taken):  # type: ignore[no-untyped-def]
+    """Fill in the arc of each edge; whether two edges use the same slot."""
     count = len(shift)
-    for m in range(len(arc)):
-        k = arc[m] - tail[m] * count
-        back = (tail[m] + shift[k]) * count + count - 1 - k
-        if taken[arc[m]] or taken[back]:
+    for m in range(len(edges)):
+        u, v = edges[m, 0] + reach, edges[m, 1] + reach
+        k = place[v - u + reach]
+        here, back = u * count + k, v * count + count - 1 - k
+        if taken[here] or taken[back]:
             return True
-        taken[arc[m]] = taken[back] = True
+        taken[here] = taken[back] = True
+        arc[m] = here
     return False
 
 
-def sparse(n: int, edges: IntArray) -> tuple[Sparse, IntArray]:
-    """Store the graph arc by arc; also the arc of each edge."""
+def sparse(n: int, edges: IntArray) -> tuple[Sparse, Int32Array]:
+    """Store the graph arc by arc; also each edge's arc."""
     start = np.zeros(n + 1, np.int64)
     heads, mates = np.empty(2 * len(edges), np.int32), np.empty(2 * len(edges), np.int32)
     arc = np.empty(len(edges), np.int32)

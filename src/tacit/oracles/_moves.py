@@ -37,7 +37,8 @@ class Field:
     def __init__(self, contraction: Contraction) -> None:
         pairs, self._cliques = contraction.pairs, contraction.cliques
         self.n = len(contraction.first_row)
-        self.own = np.where(contraction.allowed, contraction.unary, np.inf)
+        free = bool(contraction.allowed.all()) and not contraction.unary.any()
+        self._own = None if free else np.where(contraction.allowed, contraction.unary, np.inf)
         self._pairs = (pairs.edges, pairs.weight, pairs.table, pairs.tables)
         self._usable = contraction.allowed.any(axis=0)
         edges = pairs.edges
@@ -46,10 +47,16 @@ class Field:
             spokes = np.stack([owner, self._cliques.members, owner + 1, self._cliques.members], 1)
             edges = np.concatenate([edges, spokes.reshape(-1, 2)])
         self._first_spoke = len(pairs.edges)
-        self._cut = MinCut(self.n + 2 * len(self._cliques), edges, np.zeros(len(edges)))
+        self._cut = MinCut(
+            self.n + 2 * len(self._cliques), edges, np.broadcast_to(0.0, len(edges)), reorder=False
+        )
+
+    def total(self, cost: FloatArray) -> FloatArray:
+        """Costs of the nodes with the program's own, +inf where forbidden; not copied if free."""
+        return np.ascontiguousarray(cost if self._own is None else cost + self._own)
 
     def energy(self, total: FloatArray, labels: Labels) -> tuple[float, float]:
-        """What a labeling of the nodes pays, and the size of the terms; `total` has all costs."""
+        """Return what a labeling of the nodes pays, and the size of the terms."""
         value, size = labels_value(total, total[:0], *self._pairs, labels)
         if len(self._cliques):
             more = float(self._cliques.cost(labels).sum())

@@ -13,7 +13,13 @@ from numba import njit
 
 from tacit.oracles._cut_graph import mate
 
-__all__ = ["add_cliques", "first_beyond_expansion", "first_beyond_swap", "load_expansion", "load_swap"]
+__all__ = [
+    "add_cliques",
+    "first_beyond_expansion",
+    "first_beyond_swap",
+    "load_expansion",
+    "load_swap",
+]
 
 # Part of a table's largest entry that may be missing to an inequality: rounding.
 SLACK = 1e-12
@@ -64,7 +70,7 @@ def load_swap(  # type: ignore[no-untyped-def]
         u, v = edges[m, 0], edges[m, 1]
         p, q, w, t = labels[u], labels[v], weight[m], table[m]
         i, j, slope = u + offset, v + offset, 0.0
-        ours, theirs = p == alpha or p == beta, q == alpha or q == beta
+        ours, theirs = p in (alpha, beta), q in (alpha, beta)
         if ours and theirs:
             a, b = w * tables[t, alpha, alpha], w * tables[t, alpha, beta]
             c, d = w * tables[t, beta, alpha], w * tables[t, beta, beta]
@@ -121,7 +127,7 @@ def add_cliques(  # type: ignore[no-untyped-def]
 
 @_jit
 def first_beyond_expansion(tables):  # type: ignore[no-untyped-def]
-    """Table, and labels a, b, c with T(a, a) + T(b, c) > T(b, a) + T(a, c); -1 if there are none."""
+    """Table, and labels a, b, c with T(a, a) + T(b, c) > T(b, a) + T(a, c); -1 if none."""
     n_tables, n_classes = tables.shape[0], tables.shape[1]
     for t in range(n_tables):
         slack = SLACK * np.abs(tables[t]).max()
@@ -136,7 +142,7 @@ def first_beyond_expansion(tables):  # type: ignore[no-untyped-def]
 
 @_jit
 def first_beyond_swap(tables):  # type: ignore[no-untyped-def]
-    """Table, and labels a, b with T(a, a) + T(b, b) > T(a, b) + T(b, a); -1 if there are none."""
+    """Table, and labels a, b with T(a, a) + T(b, b) > T(a, b) + T(b, a); -1 if none."""
     n_tables, n_classes = tables.shape[0], tables.shape[1]
     for t in range(n_tables):
         slack = SLACK * np.abs(tables[t]).max()

@@ -37,9 +37,7 @@ class _MoveOracle(Oracle):
 
     approximate = True
 
-    def __init__(
-        self, program: LabelProgram, *, bound_iterations: int = BOUND_ITERATIONS
-    ) -> None:
+    def __init__(self, program: LabelProgram, *, bound_iterations: int = BOUND_ITERATIONS) -> None:
         super().__init__(program)
         if not (verdict := self.accepts(program)):
             raise ValueError(f"{type(self).__name__} cannot solve this program: {verdict.reason}.")
@@ -58,11 +56,11 @@ class _MoveOracle(Oracle):
     def _improve(self, total: FloatArray, labels: Labels) -> tuple[Labels, float]:
         """Labels that no move makes better, and their energy."""
 
-    def solve(self, cost: npt.NDArray[np.floating]) -> OracleResult:  # noqa: D102
+    def solve(self, cost: npt.NDArray[np.floating]) -> OracleResult:
         shape = (self.program.n, self.program.n_classes)
         if cost.shape != shape:
             raise ValueError(f"cost has shape {cost.shape}; expected {shape}.")
-        total = self._contraction.gather(cost) + self._field.own
+        total = self._field.total(self._contraction.gather(cost))
         least = total.min(axis=1)
         if np.isposinf(least).any():
             raise InfeasibleHints("some row has no allowed label.")
@@ -91,9 +89,10 @@ class ExpansionOracle(_MoveOracle):
 
     A move lets all rows change to one label at once, as is best: a minimum cut. It is exact for
     pairs with ``T(a, a) + T(b, c) <= T(b, a) + T(a, c)``, metric ones among them, and ends within
-    the factor ``2 max T / min T`` (over different labels) of the optimum. A clique whose cost is cut
-    off at no more than half of its rows is exact in a move too; a later cut-off is replaced in each
-    move by an upper bound that is exact at the labels before, so that no move makes them worse.
+    the factor ``2 max T / min T`` (over different labels) of the optimum. A clique whose cost is
+    cut off at no more than half of its rows is exact in a move too; a later cut-off is replaced in
+    each move by an upper bound that is exact at the labels before, so that no move makes them
+    worse.
 
     The search begins with the labels of the call before or each row's best ones, whichever are
     cheaper now: calls before may make an answer better or worse, within the same guarantee.
@@ -178,7 +177,7 @@ class SwapOracle(_MoveOracle):
 
 
 def _used(program: LabelProgram) -> tuple[npt.NDArray[np.intp], FloatArray]:
-    """An edge for each table that is used, with either sign of its weight, and the tables, signed."""
+    """Return an edge for each table used, with either sign of its weight, and the signed tables."""
     pairs = program.contraction.pairs
     key = 2 * pairs.table + (pairs.weight < 0)
     which, edge = np.unique(key[pairs.weight != 0], return_index=True)

@@ -55,8 +55,7 @@ class GraphCutOracle(Oracle):
         if edges := _not_submodular(binary, program):
             raise ValueError(f"GraphCutOracle cannot solve this program: {edges}.")
         self._cut = MinCut(len(binary.low), binary.edges, binary.forward, binary.backward)
-        most = int(np.bincount(binary.edges.ravel(), minlength=1).max(initial=0))
-        self._rounding = (most + 32) * float(np.finfo(float).eps)
+        self._rounding = (self._cut.degree + 32) * float(np.finfo(float).eps)
 
     @classmethod
     def accepts(cls, program: LabelProgram) -> Verdict:  # noqa: D102
@@ -74,13 +73,11 @@ class GraphCutOracle(Oracle):
         if binary.infeasible:
             raise InfeasibleHints("some row has no allowed label.")
         total = contraction.gather(cost)
-        rows = np.arange(len(total))
-        least, most = total[rows, binary.low], total[rows, binary.high]
-        must = np.isneginf(binary.cost)
+        least, most = binary.pick(total)
         found = self._cut.solve(binary.cost + (most - least))
         labels = binary.labels(found.side)
-        base = float(np.where(must, most, least).sum())
-        size = binary.size + float(np.abs(least).sum()) + float(np.abs(most).sum())
+        base, paid = binary.base(least, most)
+        size = binary.size + paid
         if not contraction.trivial:
             labels = labels[contraction.component]
         value = value_of(self.program, cost, labels)
@@ -93,7 +90,7 @@ class GraphCutOracle(Oracle):
 def value_of(
     program: LabelProgram, cost: npt.NDArray[np.floating], labels: npt.NDArray[np.int32]
 ) -> float:
-    """What a labeling pays, from the program's own arrays; pairs and costs per row only."""
+    """Return what a labeling pays, from the program's own arrays; pairs and costs per row only."""
     own = np.empty((0, program.n_classes)) if program.unary is None else program.unary
     pairs = program.pairs
     costs = np.asarray(cost, np.float64)

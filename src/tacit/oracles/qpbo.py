@@ -64,8 +64,7 @@ class QPBOOracle(Oracle):
         self._cut = _doubled(binary)
         self.unlabelled: BoolArray = np.ones(program.n, bool)
         self._polish: tuple[Polish, npt.NDArray[np.intp]] | None = None
-        most = int(np.bincount(binary.edges.ravel(), minlength=1).max(initial=0))
-        self._rounding = (2 * most + 64) * float(np.finfo(float).eps)
+        self._rounding = (self._cut.degree + 64) * float(np.finfo(float).eps)
 
     @classmethod
     def accepts(cls, program: LabelProgram) -> Verdict:  # noqa: D102
@@ -81,8 +80,7 @@ class QPBOOracle(Oracle):
         if binary.infeasible:
             raise InfeasibleHints("some row has no allowed label.")
         total = joined.gather(cost)
-        rows = np.arange(len(total))
-        least, most = total[rows, binary.low], total[rows, binary.high]
+        least, most = binary.pick(total)
         slope = binary.cost + (most - least)
         found = self._cut.solve(np.concatenate([slope, -slope]) / 2.0)
         one, opposite = np.split(found.side, 2)
@@ -90,11 +88,10 @@ class QPBOOracle(Oracle):
         if open_.any():
             labels = self._complete(total, labels, open_)
         self.unlabelled = open_[joined.component]
-        must = np.isneginf(slope)
         half = np.where(np.isinf(slope), 0.0, slope) / 2.0
-        base = np.where(must, most, least)
-        size = binary.size + float(np.abs(least).sum() + np.abs(most).sum() + np.abs(half).sum())
-        bound = binary.const + float(base.sum()) + float(half.sum()) + found.bound
+        base, paid = binary.base(least, most)
+        size = binary.size + paid + float(np.abs(half).sum())
+        bound = binary.const + base + float(half.sum()) + found.bound
         chosen = labels[joined.component]
         value = value_of(self.program, cost, chosen)
         margin = self._rounding * size
