@@ -33,7 +33,7 @@ BoolArray = npt.NDArray[np.bool_]
 USUAL = 1e-12
 # Graphs from so many nodes on are numbered anew if the ends of an edge are further from each other
 # than this part of the nodes: a 600 x 600 grid with its nodes shuffled is then cut in .27 s instead
-# of .44 s while costs drift, for .11 s once; at 200 x 200 all is in the cache and nothing is gained.
+# of .44 s while costs drift, for .11 s once; at 200 x 200 nothing is gained, it fits in the cache.
 MANY_NODES, FAR = 100_000, 0.05
 
 
