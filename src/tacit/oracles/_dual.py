@@ -39,6 +39,8 @@ class Piece:
     bound: float
 
 
+# Stop when so many prices have closed less than this part of what is promised.
+PATIENCE, PROGRESS = 6, 0.1
 # Rises smaller than this, relative to the energies, are rounding.
 ROUNDING = 1e-11
 
@@ -125,13 +127,17 @@ def search_many(
     before, whose bounds are not used.
     """
     best = evaluate(start)
-    pieces = [best]
+    pieces, bounds_seen = [best], [best.bound]
     while len(pieces) < max_iter and not enough(pieces):
         known = (pool + pieces)[-(POOL + POOL_PER_PRICE * len(start)) :]
         price, promised = _best_in_box(known, bounds, best.price, step)
         rise = promised - best.bound
         if not rise > ROUNDING * max(abs(best.energy), abs(promised)):
             break
+        if len(bounds_seen) > PATIENCE:
+            rose = best.bound - bounds_seen[-1 - PATIENCE]
+            if rose <= PROGRESS * rise:
+                break
         here = evaluate(price)
         pieces.append(here)
         edge = np.abs(price - best.price).max() >= 0.999 * step
@@ -140,6 +146,7 @@ def search_many(
             step *= 2.0 if edge else 1.0
         else:
             step *= 0.5
+        bounds_seen.append(best.bound)
     return pieces, step
 
 

@@ -36,6 +36,8 @@ CLOSED = 1e-9
 MAX_ITER = 60
 # Labelings of the dual that are repaired: those nearest to the bounds.
 REPAIRED = 4
+# Part of the gap asked for that the inner oracle may use up.
+INNER_GAP = 0.25
 EPS = np.finfo(np.float64).eps
 
 
@@ -91,7 +93,7 @@ class LagrangianOracle(Oracle):
         self._pool: list[Labels] = []
         self._kept: Labels | None = None  # the last answer
         self._fallback: Oracle | None = None
-        self._inner = _inner_oracle(self._inner_program())
+        self._inner = _inner_oracle(self._inner_program(), INNER_GAP * gap)
 
     @classmethod
     def accepts(cls, program: LabelProgram) -> Verdict:  # noqa: D102
@@ -122,7 +124,8 @@ class LagrangianOracle(Oracle):
         value += self.program.value(labels)
         # The gap is that of the reduced costs: an offset of the costs costs no digits.
         gap = max(reached - bound, 0.0)
-        return OracleResult(labels, value, value - gap, gap <= CLOSED * max(abs(reached), run.size))
+        exact = bool(gap <= CLOSED * max(abs(reached), run.size))
+        return OracleResult(labels, value, value - gap, exact)
 
     def _inner_program(self) -> LabelProgram:
         """Components in the graph's order, without their costs, which come with each call."""
@@ -280,11 +283,11 @@ def _priced(groups: Any, sizes: npt.NDArray[np.integer]) -> npt.NDArray[np.bool_
     return np.asarray(binds)
 
 
-def _inner_oracle(program: LabelProgram) -> Oracle:
+def _inner_oracle(program: LabelProgram, gap: float) -> Oracle:
     """The oracle for a program without counts; message passing rather than branch and bound."""
     from tacit.oracles.select import select_oracle  # which lists this class
 
     chosen = select_oracle(program).oracle
-    if chosen is MixedIntegerOracle:
-        chosen = TRWSOracle
+    if chosen in {MixedIntegerOracle, TRWSOracle}:
+        return TRWSOracle(program, gap=gap)
     return chosen(program)

@@ -120,7 +120,8 @@ class TRWSOracle(Oracle):
         value += self.program.value(labels)
         # The gap is that of the reduced costs: an offset of the costs costs no digits.
         gap = max(reached - bound, 0.0)
-        return OracleResult(labels, value, value - gap, gap <= CLOSED * max(abs(reached), size))
+        exact = bool(gap <= CLOSED * max(abs(reached), size))
+        return OracleResult(labels, value, value - gap, exact)
 
     def _size(self, own: FloatArray) -> float:
         """Largest finite term."""
