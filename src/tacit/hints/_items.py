@@ -117,6 +117,11 @@ class PairHint(Hint):
         kept = row_map.keep(self._rows.index)
         return type(self)(self._items[kept], row_map.new[self._rows.index[kept]])
 
+    def about(self, rows: IntArray) -> PairHint:
+        """Return the pairs that these rows are."""
+        keep = np.isin(self.rows(), rows)
+        return type(self)(self._items[keep], self.rows()[keep])
+
     def split(self) -> Iterator[Hint]:
         if len(self._items):
             yield self  # no part of it says what the whole does

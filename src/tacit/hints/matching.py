@@ -58,8 +58,8 @@ class Matching(Hint):
     ) -> None:
         left, right = _read_pairs(rows, cols)
         self._sides = (
-            _Side("row", left, row_degree, _nodes(rows)),
-            _Side("column", right, col_degree, _nodes(cols)),
+            _Side("left", left, row_degree, _nodes(rows)),
+            _Side("right", right, col_degree, _nodes(cols)),
         )
 
     @property
@@ -132,7 +132,7 @@ class _Side:
 
     def __init__(self, name: str, node: IntArray, degree: Any, n_nodes: int | None) -> None:
         self.name, self.node = name, frozen(node)
-        who = f"Matching: {name[:3]}_degree"
+        who = f"Matching: {'row' if name == 'left' else 'col'}_degree"
         if not isinstance(degree, tuple | list) or len(degree) != 2:
             raise ValueError(
                 f"{who}={degree!r:.60}; expected (lower, upper), such as (0, 1) or (1, 1), each a "
@@ -211,7 +211,7 @@ class _Piece(CountPiece):
 
     def __init__(self, side: str, node: int, pairs: IntArray, one: OneBound) -> None:
         super().__init__(Groups([pairs]), one)
-        self.who = f"{side} {node}"
+        self.who = f"{side} node {node}"
 
 
 def _nodes(given: Any) -> int | None:

@@ -15,8 +15,10 @@ from tacit.hints.costs import Cost
 from tacit.oracles.assignment import AssignmentOracle
 from tacit.oracles.base import Oracle, OracleResult, Verdict
 from tacit.oracles.exhaustive import ExhaustiveOracle
+from tacit.oracles.expansion import ExpansionOracle, SwapOracle
 from tacit.oracles.feasibility import feasible_labels, require_feasible
 from tacit.oracles.forest import ForestOracle
+from tacit.oracles.graph_cut import GraphCutOracle
 from tacit.oracles.lagrangian import LagrangianOracle
 from tacit.oracles.linear_program import LinearProgramOracle, MixedIntegerOracle
 from tacit.oracles.select import ORACLES, PREFERENCE, Choice, select_oracle
@@ -30,7 +32,9 @@ __all__ = [
     "AssignmentOracle",
     "Choice",
     "ExhaustiveOracle",
+    "ExpansionOracle",
     "ForestOracle",
+    "GraphCutOracle",
     "LagrangianOracle",
     "LinearProgramOracle",
     "MixedIntegerOracle",

@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from tacit.exceptions import InfeasibleHints
 from tacit.hints._classes import ClassCodes
+from tacit.hints._items import PairHint
 from tacit.hints._program import LabelProgram
 from tacit.hints.base import Hint
 from tacit.hints.combine import Hints
@@ -20,6 +21,7 @@ from tacit.hints.counts import CountPiece, SharePiece
 from tacit.hints.labels import Labels, Not, OneOf
 from tacit.hints.pairs import CannotLink, MustLink
 from tacit.oracles._bare import bare
+from tacit.oracles._closure import closes, closure, contradiction, say_contradiction
 from tacit.oracles.assignment import AssignmentOracle
 from tacit.oracles.select import select_oracle, zero_cost
 
@@ -61,6 +63,8 @@ def _solve(program: LabelProgram) -> npt.NDArray[np.int32] | None:
     if program.allowed is not None and not program.allowed.any(axis=1).all():
         return None
     hard = bare(program)  # soft costs do not matter here
+    if closes(hard):
+        return closure(hard)
     choice = select_oracle(hard).oracle
     try:
         # Shortest paths among costs that are all equal are the slowest: any costs will do.
@@ -147,6 +151,10 @@ def _suspects(program: LabelProgram) -> Iterator[IntArray]:
         joined = program.contraction
         for k in np.flatnonzero(~joined.allowed.any(axis=1))[:1]:
             yield np.flatnonzero(joined.component == k)
+    for part in (*program.partitions, *program.orders):
+        rows = contradiction(part, program.mask)
+        if len(rows):
+            yield np.unique(rows)
     for g in _tight_groups(program)[:1]:
         yield program.counts.rows(g)
 
@@ -304,6 +312,7 @@ def _error(conflict: list[Hint], program: LabelProgram, classes: ClassCodes) -> 
         or _about_one_bound(conflict, program, classes)
         or _about_a_gap(conflict, program, classes)
         or _about_one_group(conflict, program, classes)
+        or _about_items(conflict, program, classes)
         or _listed([hint.describe(classes) for hint in conflict])
     )
     return InfeasibleHints(f"{message}.", conflict)
@@ -416,6 +425,18 @@ def _about_a_gap(conflict: list[Hint], program: LabelProgram, classes: ClassCode
         f"{_listed([low.describe(classes), high.describe(classes)])}; counts are whole numbers, "
         f"and none lies between {least:g} and {most:g}"
     )
+
+
+def _about_items(conflict: list[Hint], program: LabelProgram, classes: ClassCodes) -> str:
+    """One partition or order against statements about single rows; or return ""."""
+    pairs = [hint for hint in conflict if isinstance(hint, PairHint)]
+    others = [hint for hint in conflict if not isinstance(hint, PairHint)]
+    if len(pairs) != 1 or not all(hint.about_row(classes) for hint in others):
+        return ""
+    alone = Hints(conflict).compile(program.n, classes)
+    part = (*alone.partitions, *alone.orders)[0]
+    said = say_contradiction(part, alone.mask, pairs[0].items)
+    return f"{type(pairs[0]).__name__}: {said}" if said else ""
 
 
 def _needs(piece: CountPiece | SharePiece) -> str:

@@ -13,7 +13,9 @@ from tacit.hints._program import LabelProgram
 from tacit.oracles.assignment import AssignmentOracle
 from tacit.oracles.base import Oracle, Verdict
 from tacit.oracles.exhaustive import ExhaustiveOracle
+from tacit.oracles.expansion import ExpansionOracle, SwapOracle
 from tacit.oracles.forest import ForestOracle
+from tacit.oracles.graph_cut import GraphCutOracle
 from tacit.oracles.lagrangian import LagrangianOracle
 from tacit.oracles.linear_program import LinearProgramOracle, MixedIntegerOracle
 from tacit.oracles.separable import SeparableOracle
@@ -27,13 +29,16 @@ PREFERENCE: tuple[type[Oracle], ...] = (
     SeparableOracle,
     AssignmentOracle,
     ForestOracle,
+    GraphCutOracle,
     LinearProgramOracle,
     SmallProgramOracle,
+    ExpansionOracle,
     TRWSOracle,
     LagrangianOracle,
     MixedIntegerOracle,
 )
-_EVERY: tuple[type[Oracle], ...] = (*PREFERENCE, ExhaustiveOracle)
+# Chosen by name only.
+_EVERY: tuple[type[Oracle], ...] = (*PREFERENCE, SwapOracle, ExhaustiveOracle)
 ORACLES: dict[str, type[Oracle]] = {cls.name: cls for cls in _EVERY}
 
 
@@ -71,11 +76,13 @@ def select_oracle(program: LabelProgram, name: str | None = None) -> Choice:
     1. ``separable``: nothing couples two rows; argmin.
     2. ``assignment``: counts of disjoint or nested groups; augmenting paths.
     3. ``forest``: pairs without cycles (hard must-links are contracted first); max-product.
-    4. ``lp``: overlapping counts, linear rows; dual simplex, integers where fractional.
-    5. ``small``: pairs with cycles, also beside counts, of few rows; branch and bound.
-    6. ``trws``: pairs of any kind; message passing, approximate with a proven bound.
-    7. ``lagrangian``: pairs together with counts; prices and repair, approximate with a proven bound.
-    8. ``milp``: anything else of moderate size; branch and bound.
+    4. ``graph_cut``: submodular pairs of two labels; minimum cut.
+    5. ``lp``: overlapping counts, linear rows; dual simplex, integers where fractional.
+    6. ``small``: pairs with cycles, also beside counts, of few rows; branch and bound.
+    7. ``expansion``: metric pairs and cliques; moves by cuts, approximate with a proven bound.
+    8. ``trws``: pairs of any kind; message passing, approximate with a proven bound.
+    9. ``lagrangian``: pairs together with counts; prices and repair, approximate, proven bound.
+    10. ``milp``: anything else of moderate size; branch and bound.
 
     Parameters
     ----------
