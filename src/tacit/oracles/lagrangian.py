@@ -284,10 +284,10 @@ def _priced(groups: Any, sizes: npt.NDArray[np.integer]) -> npt.NDArray[np.bool_
 
 
 def _inner_oracle(program: LabelProgram, gap: float) -> Oracle:
-    """The oracle for a program without counts; message passing rather than branch and bound."""
+    """The oracle for a program without counts: exact, or else message passing for its bound."""
     from tacit.oracles.select import select_oracle  # which lists this class
 
     chosen = select_oracle(program).oracle
-    if chosen in {MixedIntegerOracle, TRWSOracle}:
+    if chosen.approximate or chosen is MixedIntegerOracle:
         return TRWSOracle(program, gap=gap)
     return chosen(program)
