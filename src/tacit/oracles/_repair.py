@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tacit.exceptions import InfeasibleHints
 from tacit.hints._program import LabelProgram
 from tacit.oracles._graph import Graph, energy
 from tacit.oracles._repair_kernel import (
@@ -31,7 +30,8 @@ MAX_ROUNDS = 20
 def component_groups(program: LabelProgram, node: IntArray) -> Groups:
     """Groups of a program's components, `node[k]` the one at place k, with the tightest bounds.
 
-    As each row has one label, the bounds on the other classes bound a class too.
+    As each row has one label, the bounds on the other classes bound a class too; a lower bound above
+    the upper one says that all of them cannot hold.
     """
     counts, component = program.counts, program.contraction.component
     place = np.empty_like(node)
@@ -47,11 +47,6 @@ def component_groups(program: LabelProgram, node: IntArray) -> Groups:
     others_lower = lower.sum(axis=1, keepdims=True) - lower
     lower = np.maximum(lower, sizes - others_upper)
     upper = np.minimum(upper, sizes - others_lower)
-    if (lower > upper).any():
-        g = int(np.flatnonzero((lower > upper).any(axis=1))[0])
-        raise InfeasibleHints(
-            f"the count bounds on a group of {counts.sizes[g]} rows cannot all hold."
-        )
     return Groups(
         of_node.indptr.astype(np.int64),
         of_node.indices.astype(np.int64),

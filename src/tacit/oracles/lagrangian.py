@@ -80,12 +80,16 @@ class LagrangianOracle(Oracle):
         k = len(joined.first_row)
         self._graph, self._node = arrange(joined.pairs, k)
         self._allowed = joined.allowed[self._node]
-        if prune(self._graph, self._allowed) >= 0 or not self._allowed.any(axis=1).all():
-            raise InfeasibleHints(
-                "no labeling satisfies the allowed labels and the hard pairs together."
-            )
         self._own = np.where(self._allowed, joined.unary[self._node], np.inf)
         self._groups = component_groups(program, self._node)
+        self._contradiction = ""
+        if prune(self._graph, self._allowed) >= 0 or not self._allowed.any(axis=1).all():
+            self._contradiction = "the allowed labels and the hard pairs together"
+        elif (self._groups.lower > self._groups.upper).any():
+            self._contradiction = "the count bounds of some group"
+        if self._contradiction:
+            return
+        self._own[~self._allowed] = np.inf
         self._repair = Repair(self._graph, self._groups)
         self._priced = _priced(self._groups, program.counts.sizes)
         self._step = 0.0
@@ -112,6 +116,8 @@ class LagrangianOracle(Oracle):
         shape = (self.program.n, self.program.n_classes)
         if cost.shape != shape:
             raise ValueError(f"cost has shape {cost.shape}; expected {shape}.")
+        if self._contradiction:
+            raise InfeasibleHints(f"no labeling satisfies {self._contradiction}.")
         own = self.program.contraction.gather(cost)[self._node] + self._own
         own -= own.min(axis=1, keepdims=True)
         run = _Run(self, own)
