@@ -32,8 +32,12 @@ def random_program(rng, n, n_classes, kind, n_groups, truthful=True):
         "hard": [1.0 - same, np.where(same > 0, 0.0, np.inf), np.where(same > 0, np.inf, 0.0)],
     }[kind]
     m = len(edges)
-    pairs = Pairs(edges, rng.uniform(0.1, 2.0, m), rng.integers(len(tables), size=m), np.array(tables))
-    groups = [np.sort(rng.choice(n, rng.integers(1, n + 1), replace=False)) for _ in range(n_groups)]
+    pairs = Pairs(
+        edges, rng.uniform(0.1, 2.0, m), rng.integers(len(tables), size=m), np.array(tables)
+    )
+    groups = [
+        np.sort(rng.choice(n, rng.integers(1, n + 1), replace=False)) for _ in range(n_groups)
+    ]
     truth = rng.integers(0, n_classes, n)
     count = np.array([np.bincount(truth[g], minlength=n_classes) for g in groups])
     if not truthful:

@@ -152,7 +152,9 @@ def test_labels_are_chosen_and_polished_without_loss(seed):
 def test_a_block_moves_what_single_rows_cannot():
     """Three rows held together: each alone would pay its links, all at once gain."""
     cost = np.array([[0.4, 0.0], [0.4, 0.0], [0.4, 0.0]])
-    pairs = Pairs(np.array([[0, 1], [1, 2]]), np.ones(2), np.zeros(2, np.intp), 1.0 - np.eye(2)[None])
+    pairs = Pairs(
+        np.array([[0, 1], [1, 2]]), np.ones(2), np.zeros(2, np.intp), 1.0 - np.eye(2)[None]
+    )
     graph, _ = arrange(pairs, 3)
     labels = np.zeros(3, np.int32)
     assert improve_single(cost, graph, labels) == 0
@@ -191,7 +193,7 @@ def test_warm_messages_keep_bounds_valid():
 
 
 def test_a_grid_and_its_gap():
-    """Easy Potts costs are solved for sure; `gap` stops earlier, `max_iter` too, and both say so."""
+    """The gap is small on easy costs; `gap` and `max_iter` stop earlier, with a valid bound."""
     cost = np.random.default_rng(0).normal(size=(900, 3))
     program = potts_grid(30, 3, 0.2)
     full = TRWSOracle(program).solve(cost)

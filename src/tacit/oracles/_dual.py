@@ -62,11 +62,11 @@ class Bounds:
     far: float
 
     def worth(self, piece: Piece, price: FloatArray) -> float:
-        """What a piece says of g at some price: g is at most that."""
+        """Return what a piece says of g at some price: g is at most that."""
         return piece.energy + float(price @ piece.count) - charge(price, self.lower, self.upper)
 
     def slope(self, piece: Piece) -> FloatArray:
-        """A supergradient of g where the piece was found, 0 at a kink where it may be."""
+        """Return a supergradient of g where the piece was found, 0 at a kink where it may be."""
         over, under = piece.count - self.upper, piece.count - self.lower
         kink = np.clip(0.0, over, under)
         return np.where(piece.price > 0, over, np.where(piece.price < 0, under, kink))

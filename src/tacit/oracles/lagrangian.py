@@ -20,7 +20,7 @@ from tacit.hints._program import LabelProgram, Pairs
 from tacit.oracles._bare import some_labeling
 from tacit.oracles._dual import Bounds, Piece, charge, search_many, search_one
 from tacit.oracles._graph import arrange, energy, prune
-from tacit.oracles._repair import Repair, component_groups
+from tacit.oracles._repair import Repair, component_groups, member_matrix
 from tacit.oracles.base import Oracle, OracleResult, Verdict, untreated
 from tacit.oracles.linear_program import MixedIntegerOracle
 from tacit.oracles.trws import TRWSOracle
@@ -91,6 +91,7 @@ class LagrangianOracle(Oracle):
             return
         self._own[~self._allowed] = np.inf
         self._repair = Repair(self._graph, self._groups)
+        self._member = member_matrix(self._groups)
         self._priced = _priced(self._groups, program.counts.sizes)
         self._step = 0.0
         self._price = np.zeros(int(self._priced.sum()))
@@ -156,14 +157,14 @@ class LagrangianOracle(Oracle):
         program, joined = self.program, self.program.contraction
         if self._fallback is None:
             off = ~np.eye(program.n_classes, dtype=bool)
-            links = np.isposinf(program.pairs.tables[:, off]).all(axis=1)[program.pairs.table]
+            links = np.asarray(np.isposinf(program.pairs.tables[:, off]).all(axis=1))[
+                program.pairs.table
+            ]
             pairs = program.pairs
             kept = Pairs(pairs.edges[links], pairs.weight[links], pairs.table[links], pairs.tables)
             allowed = np.empty_like(self._allowed)
             allowed[self._node] = self._allowed
-            counted = replace(
-                program, unary=None, allowed=allowed[joined.component], pairs=kept
-            )
+            counted = replace(program, unary=None, allowed=allowed[joined.component], pairs=kept)
             self._fallback = select_oracle(counted).oracle(counted)
         # Costs as seen from the labels nearby, all of a component on its first row.
         change = self._repair.changes(own, near)
@@ -182,7 +183,7 @@ class _Run:
     def __init__(self, oracle: LagrangianOracle, own: FloatArray) -> None:
         self.oracle, self.own = oracle, own
         graph = oracle._graph
-        finite = np.where(oracle._allowed, own, 0.0)
+        self._finite = finite = np.where(oracle._allowed, own, 0.0)
         pairs = graph.weight * graph.largest[graph.table]
         self.size = max(float(finite.max(initial=0.0)), float(pairs.max(initial=0.0)))
         self._total = float(finite.max(axis=1, initial=0.0).sum() + 2.0 * pairs.sum())
@@ -220,9 +221,7 @@ class _Run:
             first = float(start[0]) if len(start) else 0.0
             if not len(start):
                 return [self._evaluate(start)]
-            pieces = search_one(
-                self._evaluate, self._enough, bounds, first, step, oracle.max_iter
-            )
+            pieces = search_one(self._evaluate, self._enough, bounds, first, step, oracle.max_iter)
             moved = abs(float(max(pieces, key=lambda p: p.bound).price[0]) - first)
             oracle._step = max(2.0 * moved, 1e-3 * self.size)
             return pieces
@@ -235,12 +234,10 @@ class _Run:
 
     def _evaluate(self, price: FloatArray) -> Piece:
         """Solve the pairs at some prices."""
-        oracle, groups = self.oracle, self.oracle._groups
+        oracle = self.oracle
         prices = np.zeros(oracle._priced.shape)
         prices[oracle._priced] = price
-        table = np.where(oracle._allowed, self.own, 0.0)
-        node = np.repeat(np.arange(len(table)), np.diff(groups.start))
-        np.add.at(table, node, prices[groups.group] * groups.size[:, None])
+        table = self._finite + oracle._member @ prices
         result = oracle._inner.solve(table)
         low, high = self._bounds.lower, self._bounds.upper
         # Each entry of the table and each charge is off by a few roundings of its size.
@@ -248,7 +245,7 @@ class _Run:
         size += float(np.abs(price) @ np.maximum(np.abs(low), np.abs(high)))
         bound = result.bound - charge(price, low, high) - 8.0 * EPS * float(size)
         piece = self._piece(price, result.labels, bound)
-        if self.oracle._repair.keeps(result.labels) and piece.energy < self._reached:
+        if oracle._repair.keeps(result.labels) and piece.energy < self._reached:
             self._best, self._reached = result.labels, piece.energy
         return piece
 
@@ -290,7 +287,7 @@ def _priced(groups: Any, sizes: npt.NDArray[np.integer]) -> npt.NDArray[np.bool_
 
 
 def _inner_oracle(program: LabelProgram, gap: float) -> Oracle:
-    """The oracle for a program without counts: exact, or else message passing for its bound."""
+    """Choose for a program without counts: exact, or else message passing for its bound."""
     from tacit.oracles.select import select_oracle  # which lists this class
 
     chosen = select_oracle(program).oracle

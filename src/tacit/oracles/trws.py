@@ -150,7 +150,9 @@ class TRWSOracle(Oracle):
                     polished = reached
                 if self._near(reached, bounds[-1], size) or _stalls(bounds, reached):
                     break
-        if not reached < polished or not self._near(reached, bounds[-1] if bounds else -np.inf, size):
+        if not reached < polished or not self._near(
+            reached, bounds[-1] if bounds else -np.inf, size
+        ):
             best, reached = self._polished(own, best)
         if reached == np.inf:
             best, reached = self._polished(own, self._some_labels())
