@@ -59,7 +59,7 @@ def exhaustive(case, cost):
 
 
 def check_oracle(oracle, case, cost, best):
-    """Same optimum as the enumeration, or infeasible like it."""
+    """Same optimum as the enumeration, or infeasible like it; a bound where approximate."""
     if best == np.inf:
         with pytest.raises(InfeasibleHints) as caught:
             oracle(case.program()).solve(cost)
@@ -335,6 +335,7 @@ def test_explain_lists_what_was_tried_and_why():
         "not  separable",
         "not  assignment",
         "not  forest",
+        "not  graph_cut",
         "uses lp",
     ]
     assert "overlap without one containing the other" in lines[1]
@@ -374,6 +375,8 @@ def test_every_oracle_has_a_name_and_a_summary_and_gives_reasons(oracle):
 @pytest.mark.parametrize(("n", "n_classes"), [(1, 1), (1, 3), (4, 1)])
 def test_the_smallest_programs(oracle, n, n_classes):
     program = LabelProgram(n, n_classes)
+    if not oracle.accepts(program):
+        return
     cost = np.arange(n * n_classes, dtype=float).reshape(n, n_classes) - 1.0
     result = oracle(program).solve(cost)
     check_result(program, cost, result)

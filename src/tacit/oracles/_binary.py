@@ -165,6 +165,12 @@ class Binary:
             base += float((most[must] - least[must]).sum())
         return base, float(np.abs(least).sum()) + float(np.abs(most).sum())
 
+    def slopes(self, change: FloatArray) -> float:
+        """Sum of the sizes of all that depends on the labels, if x = 1 costs so much more."""
+        cost = np.abs(self.cost + change)
+        edges = self.forward[np.isfinite(self.forward)].sum()
+        return float(cost[np.isfinite(cost)].sum() + edges)
+
     def labels(self, side: BoolArray) -> Int32Array:
         """Labels of the nodes for x, (K,)."""
         return np.where(side, self.high, self.low).astype(np.int32)

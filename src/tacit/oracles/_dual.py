@@ -39,6 +39,8 @@ class Piece:
     bound: float
 
 
+# Stop when so many prices have closed less than this part of what is promised.
+PATIENCE, PROGRESS = 6, 0.1
 # Rises smaller than this, relative to the energies, are rounding.
 ROUNDING = 1e-11
 
@@ -60,11 +62,11 @@ class Bounds:
     far: float
 
     def worth(self, piece: Piece, price: FloatArray) -> float:
-        """What a piece says of g at some price: g is at most that."""
+        """Return what a piece says of g at some price: g is at most that."""
         return piece.energy + float(price @ piece.count) - charge(price, self.lower, self.upper)
 
     def slope(self, piece: Piece) -> FloatArray:
-        """A supergradient of g where the piece was found, 0 at a kink where it may be."""
+        """Return a supergradient of g where the piece was found, 0 at a kink where it may be."""
         over, under = piece.count - self.upper, piece.count - self.lower
         kink = np.clip(0.0, over, under)
         return np.where(piece.price > 0, over, np.where(piece.price < 0, under, kink))
@@ -125,13 +127,17 @@ def search_many(
     before, whose bounds are not used.
     """
     best = evaluate(start)
-    pieces = [best]
+    pieces, bounds_seen = [best], [best.bound]
     while len(pieces) < max_iter and not enough(pieces):
         known = (pool + pieces)[-(POOL + POOL_PER_PRICE * len(start)) :]
         price, promised = _best_in_box(known, bounds, best.price, step)
         rise = promised - best.bound
         if not rise > ROUNDING * max(abs(best.energy), abs(promised)):
             break
+        if len(bounds_seen) > PATIENCE:
+            rose = best.bound - bounds_seen[-1 - PATIENCE]
+            if rose <= PROGRESS * rise:
+                break
         here = evaluate(price)
         pieces.append(here)
         edge = np.abs(price - best.price).max() >= 0.999 * step
@@ -140,6 +146,7 @@ def search_many(
             step *= 2.0 if edge else 1.0
         else:
             step *= 0.5
+        bounds_seen.append(best.bound)
     return pieces, step
 
 

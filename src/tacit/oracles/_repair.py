@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from tacit.exceptions import InfeasibleHints
 from tacit.hints._program import LabelProgram
 from tacit.oracles._graph import Graph, energy
 from tacit.oracles._repair_kernel import (
@@ -18,7 +17,7 @@ from tacit.oracles._repair_kernel import (
     swap_runs,
 )
 
-__all__ = ["Repair", "component_groups"]
+__all__ = ["Repair", "component_groups", "member_matrix"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -29,9 +28,10 @@ MAX_ROUNDS = 20
 
 
 def component_groups(program: LabelProgram, node: IntArray) -> Groups:
-    """Groups of a program's components, `node[k]` the one at place k, with the tightest bounds.
+    """Find the groups of components, `node[k]` the one at place k, and their tightest bounds.
 
-    As each row has one label, the bounds on the other classes bound a class too.
+    As each row has one label, the bounds on the other classes bound a class too; a lower bound
+    above the upper one says that not all of them can hold.
     """
     counts, component = program.counts, program.contraction.component
     place = np.empty_like(node)
@@ -47,11 +47,6 @@ def component_groups(program: LabelProgram, node: IntArray) -> Groups:
     others_lower = lower.sum(axis=1, keepdims=True) - lower
     lower = np.maximum(lower, sizes - others_upper)
     upper = np.minimum(upper, sizes - others_lower)
-    if (lower > upper).any():
-        g = int(np.flatnonzero((lower > upper).any(axis=1))[0])
-        raise InfeasibleHints(
-            f"the count bounds on a group of {counts.sizes[g]} rows cannot all hold."
-        )
     return Groups(
         of_node.indptr.astype(np.int64),
         of_node.indices.astype(np.int64),
@@ -118,30 +113,41 @@ class Repair:
         gain = change.ravel()
         keep = (goal != labels[node]) & np.isfinite(gain) & (self._alike[node] >= 0)
         node, goal, gain = node[keep], goal[keep], gain[keep]
-        kind = (self._alike[node] * n_classes + labels[node]) * n_classes + goal
-        order = np.lexsort((gain, kind))
-        node, goal, gain, kind = node[order], goal[order], gain[order], kind[order]
-        kinds, first = np.unique(kind, return_index=True)
+        if len(node) == 0:
+            return 0.0
+        kinds, kind = np.unique(
+            (self._alike[node] * n_classes + labels[node]) * n_classes + goal, return_inverse=True
+        )
         rest, to = np.divmod(kinds, n_classes)
         group, away = np.divmod(rest, n_classes)
         turned = (group * n_classes + to) * n_classes + away
         partner = np.minimum(np.searchsorted(kinds, turned), len(kinds) - 1)
-        partner = np.where(kinds[partner] == turned, partner, -1) if len(kinds) else partner
-        first = np.append(first, len(node))
+        partner = np.where(kinds[partner] == turned, partner, -1)
+        # Only what gains with the best move the other way is worth sorting.
+        best = np.full(len(kinds) + 1, np.inf)  # the last for those without a partner
+        np.minimum.at(best, kind, gain)
+        keep = gain + best[partner[kind]] < 0.0
+        node, goal, gain, kind = node[keep], goal[keep], gain[keep], kind[keep]
+        order = np.lexsort((gain, kind))
+        node, goal, gain = node[order], goal[order], gain[order]
+        first = np.searchsorted(kind[order], np.arange(len(kinds) + 1))
         moves = (node, goal, gain, first, partner)
         return float(swap_runs(own, self.graph, self.groups, self._tally, labels, *moves))
 
 
+def member_matrix(groups: Groups) -> sp.csr_array:
+    """Return what each node adds to the counts of each group, (K, G)."""
+    shape = (len(groups.start) - 1, len(groups.lower))
+    return sp.csr_array((groups.size, groups.group, groups.start), shape)
+
+
 def _alike(groups: Groups) -> IntArray:
-    """Number the nodes that count alike for the same groups; -1 for those in no group."""
-    n_nodes = len(groups.start) - 1
-    member = sp.csr_array(
-        (groups.size, groups.group, groups.start), (n_nodes, len(groups.lower))
-    )
+    """Give nodes that count alike for the same groups the same number; -1 for others."""
     # Nodes with the same groups and sizes have the same sums of random numbers.
     rng = np.random.default_rng(0)
     salt = rng.integers(1, 1 << 62, len(groups.lower))
-    total = member.astype(np.int64) @ salt
+    total = member_matrix(groups) @ salt
     found = np.unique(total, return_inverse=True)[1].astype(np.intp)
-    found[np.diff(groups.start) == 0] = -1
+    alone = np.bincount(found)[found] == 1
+    found[alone | (np.diff(groups.start) == 0)] = -1
     return found

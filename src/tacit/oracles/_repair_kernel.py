@@ -105,8 +105,7 @@ def repair(own, graph, groups, tally, labels):  # type: ignore[no-untyped-def]
     n_nodes, n_classes = own.shape
     total = np.empty(n_classes)
     missed = fill(groups, labels, tally)
-    heap = [(0.0, np.int64(0), np.int64(0))]
-    heap.clear()
+    heap = [(0.0, np.int64(0), np.int64(0)) for _ in range(0)]  # empty, of known type
     for i in range(n_nodes):
         _push(own, graph, groups, tally, labels, i, total, heap)
     while missed > 0 and len(heap) > 0:

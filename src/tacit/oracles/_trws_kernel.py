@@ -99,7 +99,7 @@ def sweep(own, graph, message, forward):  # type: ignore[no-untyped-def]
 
 @jit
 def lower_bound(own, graph, message):  # type: ignore[no-untyped-def]
-    """A lower bound on the energy from any messages, rounding taken off.
+    """Compute a lower bound on the energy from any messages, rounding taken off.
 
     The messages cancel in sum over nodes of total_i + sum over edges of (term - both messages). A
     part of total_i, one share for each lower neighbour, is counted with the edges; each sum is at

@@ -22,8 +22,9 @@ __all__ = ["GraphCutOracle"]
 
 FloatArray = npt.NDArray[np.float64]
 
-# What rounding may leave of the gap, relative to the value, for calling the answer exact.
-CLOSED = 1e-9
+# What rounding may leave of the gap, relative to the sizes of the cut's terms, for calling the
+# answer exact.
+CLOSED = 1e-12
 # Edges that a refusal names.
 NAMED_EDGES = 3
 
@@ -83,7 +84,9 @@ class GraphCutOracle(Oracle):
         value = value_of(self.program, cost, labels)
         margin = self._rounding * size
         bound = binary.const + base + found.bound - margin
-        exact = value - bound <= CLOSED * (1.0 + abs(value)) + 2.0 * margin
+        # Against what depends on the labels: an offset of the costs closes no gap.
+        scale = binary.slopes(most - least)
+        exact = value - bound <= CLOSED * scale + 2.0 * margin
         return OracleResult(labels, value, bound, bool(exact))
 
 

@@ -20,7 +20,7 @@ from tacit.hints._program import LabelProgram, Pairs
 from tacit.oracles._bare import some_labeling
 from tacit.oracles._dual import Bounds, Piece, charge, search_many, search_one
 from tacit.oracles._graph import arrange, energy, prune
-from tacit.oracles._repair import Repair, component_groups
+from tacit.oracles._repair import Repair, component_groups, member_matrix
 from tacit.oracles.base import Oracle, OracleResult, Verdict, untreated
 from tacit.oracles.linear_program import MixedIntegerOracle
 from tacit.oracles.trws import TRWSOracle
@@ -36,6 +36,8 @@ CLOSED = 1e-9
 MAX_ITER = 60
 # Labelings of the dual that are repaired: those nearest to the bounds.
 REPAIRED = 4
+# Part of the gap asked for that the inner oracle may use up.
+INNER_GAP = 0.25
 EPS = np.finfo(np.float64).eps
 
 
@@ -78,20 +80,25 @@ class LagrangianOracle(Oracle):
         k = len(joined.first_row)
         self._graph, self._node = arrange(joined.pairs, k)
         self._allowed = joined.allowed[self._node]
-        if prune(self._graph, self._allowed) >= 0 or not self._allowed.any(axis=1).all():
-            raise InfeasibleHints(
-                "no labeling satisfies the allowed labels and the hard pairs together."
-            )
         self._own = np.where(self._allowed, joined.unary[self._node], np.inf)
         self._groups = component_groups(program, self._node)
+        self._contradiction = ""
+        if prune(self._graph, self._allowed) >= 0 or not self._allowed.any(axis=1).all():
+            self._contradiction = "the allowed labels and the hard pairs together"
+        elif (self._groups.lower > self._groups.upper).any():
+            self._contradiction = "the count bounds of some group"
+        if self._contradiction:
+            return
+        self._own[~self._allowed] = np.inf
         self._repair = Repair(self._graph, self._groups)
+        self._member = member_matrix(self._groups)
         self._priced = _priced(self._groups, program.counts.sizes)
         self._step = 0.0
         self._price = np.zeros(int(self._priced.sum()))
         self._pool: list[Labels] = []
         self._kept: Labels | None = None  # the last answer
         self._fallback: Oracle | None = None
-        self._inner = _inner_oracle(self._inner_program())
+        self._inner = _inner_oracle(self._inner_program(), INNER_GAP * gap)
 
     @classmethod
     def accepts(cls, program: LabelProgram) -> Verdict:  # noqa: D102
@@ -110,6 +117,8 @@ class LagrangianOracle(Oracle):
         shape = (self.program.n, self.program.n_classes)
         if cost.shape != shape:
             raise ValueError(f"cost has shape {cost.shape}; expected {shape}.")
+        if self._contradiction:
+            raise InfeasibleHints(f"no labeling satisfies {self._contradiction}.")
         own = self.program.contraction.gather(cost)[self._node] + self._own
         own -= own.min(axis=1, keepdims=True)
         run = _Run(self, own)
@@ -122,7 +131,8 @@ class LagrangianOracle(Oracle):
         value += self.program.value(labels)
         # The gap is that of the reduced costs: an offset of the costs costs no digits.
         gap = max(reached - bound, 0.0)
-        return OracleResult(labels, value, value - gap, gap <= CLOSED * max(abs(reached), run.size))
+        exact = bool(gap <= CLOSED * max(abs(reached), run.size))
+        return OracleResult(labels, value, value - gap, exact)
 
     def _inner_program(self) -> LabelProgram:
         """Components in the graph's order, without their costs, which come with each call."""
@@ -147,14 +157,14 @@ class LagrangianOracle(Oracle):
         program, joined = self.program, self.program.contraction
         if self._fallback is None:
             off = ~np.eye(program.n_classes, dtype=bool)
-            links = np.isposinf(program.pairs.tables[:, off]).all(axis=1)[program.pairs.table]
+            links = np.asarray(np.isposinf(program.pairs.tables[:, off]).all(axis=1))[
+                program.pairs.table
+            ]
             pairs = program.pairs
             kept = Pairs(pairs.edges[links], pairs.weight[links], pairs.table[links], pairs.tables)
             allowed = np.empty_like(self._allowed)
             allowed[self._node] = self._allowed
-            counted = replace(
-                program, unary=None, allowed=allowed[joined.component], pairs=kept
-            )
+            counted = replace(program, unary=None, allowed=allowed[joined.component], pairs=kept)
             self._fallback = select_oracle(counted).oracle(counted)
         # Costs as seen from the labels nearby, all of a component on its first row.
         change = self._repair.changes(own, near)
@@ -173,7 +183,7 @@ class _Run:
     def __init__(self, oracle: LagrangianOracle, own: FloatArray) -> None:
         self.oracle, self.own = oracle, own
         graph = oracle._graph
-        finite = np.where(oracle._allowed, own, 0.0)
+        self._finite = finite = np.where(oracle._allowed, own, 0.0)
         pairs = graph.weight * graph.largest[graph.table]
         self.size = max(float(finite.max(initial=0.0)), float(pairs.max(initial=0.0)))
         self._total = float(finite.max(axis=1, initial=0.0).sum() + 2.0 * pairs.sum())
@@ -211,9 +221,7 @@ class _Run:
             first = float(start[0]) if len(start) else 0.0
             if not len(start):
                 return [self._evaluate(start)]
-            pieces = search_one(
-                self._evaluate, self._enough, bounds, first, step, oracle.max_iter
-            )
+            pieces = search_one(self._evaluate, self._enough, bounds, first, step, oracle.max_iter)
             moved = abs(float(max(pieces, key=lambda p: p.bound).price[0]) - first)
             oracle._step = max(2.0 * moved, 1e-3 * self.size)
             return pieces
@@ -226,12 +234,10 @@ class _Run:
 
     def _evaluate(self, price: FloatArray) -> Piece:
         """Solve the pairs at some prices."""
-        oracle, groups = self.oracle, self.oracle._groups
+        oracle = self.oracle
         prices = np.zeros(oracle._priced.shape)
         prices[oracle._priced] = price
-        table = np.where(oracle._allowed, self.own, 0.0)
-        node = np.repeat(np.arange(len(table)), np.diff(groups.start))
-        np.add.at(table, node, prices[groups.group] * groups.size[:, None])
+        table = self._finite + oracle._member @ prices
         result = oracle._inner.solve(table)
         low, high = self._bounds.lower, self._bounds.upper
         # Each entry of the table and each charge is off by a few roundings of its size.
@@ -239,7 +245,7 @@ class _Run:
         size += float(np.abs(price) @ np.maximum(np.abs(low), np.abs(high)))
         bound = result.bound - charge(price, low, high) - 8.0 * EPS * float(size)
         piece = self._piece(price, result.labels, bound)
-        if self.oracle._repair.keeps(result.labels) and piece.energy < self._reached:
+        if oracle._repair.keeps(result.labels) and piece.energy < self._reached:
             self._best, self._reached = result.labels, piece.energy
         return piece
 
@@ -280,11 +286,11 @@ def _priced(groups: Any, sizes: npt.NDArray[np.integer]) -> npt.NDArray[np.bool_
     return np.asarray(binds)
 
 
-def _inner_oracle(program: LabelProgram) -> Oracle:
-    """The oracle for a program without counts; message passing rather than branch and bound."""
+def _inner_oracle(program: LabelProgram, gap: float) -> Oracle:
+    """Choose for a program without counts: exact, or else message passing for its bound."""
     from tacit.oracles.select import select_oracle  # which lists this class
 
     chosen = select_oracle(program).oracle
-    if chosen is MixedIntegerOracle:
-        chosen = TRWSOracle
+    if chosen.approximate or chosen is MixedIntegerOracle:
+        return TRWSOracle(program, gap=gap)
     return chosen(program)

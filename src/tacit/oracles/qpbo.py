@@ -95,7 +95,7 @@ class QPBOOracle(Oracle):
         chosen = labels[joined.component]
         value = value_of(self.program, cost, chosen)
         margin = self._rounding * size
-        exact = value - bound <= CLOSED * (1.0 + abs(value)) + margin
+        exact = value - bound <= CLOSED * binary.slopes(most - least) + margin
         return OracleResult(chosen, value, bound - margin, bool(exact))
 
     def _complete(self, total: FloatArray, labels: Labels, open_: BoolArray) -> Labels:

@@ -120,7 +120,8 @@ class TRWSOracle(Oracle):
         value += self.program.value(labels)
         # The gap is that of the reduced costs: an offset of the costs costs no digits.
         gap = max(reached - bound, 0.0)
-        return OracleResult(labels, value, value - gap, gap <= CLOSED * max(abs(reached), size))
+        exact = bool(gap <= CLOSED * max(abs(reached), size))
+        return OracleResult(labels, value, value - gap, exact)
 
     def _size(self, own: FloatArray) -> float:
         """Largest finite term."""
@@ -149,7 +150,9 @@ class TRWSOracle(Oracle):
                     polished = reached
                 if self._near(reached, bounds[-1], size) or _stalls(bounds, reached):
                     break
-        if not reached < polished or not self._near(reached, bounds[-1] if bounds else -np.inf, size):
+        if not reached < polished or not self._near(
+            reached, bounds[-1] if bounds else -np.inf, size
+        ):
             best, reached = self._polished(own, best)
         if reached == np.inf:
             best, reached = self._polished(own, self._some_labels())

@@ -12,7 +12,14 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from tacit.oracles import Choice, Oracle, require_feasible, select_oracle
+from tacit.oracles import (
+    Choice,
+    LagrangianOracle,
+    Oracle,
+    TRWSOracle,
+    require_feasible,
+    select_oracle,
+)
 from tacit.oracles.linear_program import MixedIntegerOracle
 from tacit.problem import HintedRows, Problem, require_memory
 from tacit.solvers._loop import Callback, Loop
@@ -36,6 +43,9 @@ Callbacks: TypeAlias = Callback | tuple[Callback, ...] | None
 # Inside a solver any whole labels near a fractional answer will do: the descent test decides
 # whether they are used. Their search is limited in nodes: seconds would not be reproducible.
 STEP_GAP, STEP_NODES = float("inf"), 5
+# Where the gap never closes for certain, a small one has to do: relative to the cost of a step's
+# labels above each row's least.
+CLOSE_ENOUGH = 1e-3
 # Products of matrices this small gain nothing from threads and lose much on a busy machine.
 SMALL = 1000
 
@@ -101,6 +111,8 @@ def prepare(
     if issubclass(choice.oracle, MixedIntegerOracle):
         limits = {"gap": STEP_GAP, "max_nodes": STEP_NODES}
         limits |= {"deadline": loop.deadline, "known": known[order]}
+    elif issubclass(choice.oracle, TRWSOracle | LagrangianOracle):
+        limits = {"gap": CLOSE_ENOUGH}
     oracle = choice.oracle(ordered.program, **limits)
     return Front(ordered, order, oracle, choice, loop, seed)
 
