@@ -9,10 +9,10 @@ import pytest
 
 from checks.oracles import check_against_exhaustive
 from tacit.hints._program import Counts, LabelProgram, Pairs
-from tacit.oracles import ExpansionOracle, GraphCutOracle, QPBOOracle
 from tacit.oracles.assignment import AssignmentOracle
 from tacit.oracles.base import OracleResult
-from tacit.oracles.mincut import MinCut
+from tacit.oracles.lagrangian import LagrangianOracle
+from tacit.oracles.trws import TRWSOracle
 
 # Four rows of which all like class 0 best; two may have it. Greedy gives it to the first two, the
 # best choice to the last two, who lose more.
@@ -109,82 +109,68 @@ def test_check_passes_the_right_one():
     assert check_against_exhaustive(AssignmentOracle, bounded([3, 3], [4, 4]), COST) is None
 
 
-# Cuts. A ring of four rows with costs that pull apart; which label wins depends on all edges.
-RING = np.array([[0, 1], [1, 2], [2, 3], [3, 0]])
-PULLS = np.array([[0.0, 1.5], [0.0, 0.1], [1.4, 0.0], [0.3, 0.0]])
+# Approximate oracles -------------------------------------------------------------------------
+
+# A triangle that wants three labels of two: every bound is 0 but the best labeling pays 1.
+ODD = Pairs(np.array([[0, 1], [1, 2], [0, 2]]), np.ones(3), np.zeros(3, np.intp), np.eye(2)[None])
+FRUSTRATED = LabelProgram(3, 2, pairs=ODD)
+# A ring of four, two of each class: at any price the cheapest labels are all the same.
+RING = Pairs(
+    np.array([[0, 1], [1, 2], [2, 3], [3, 0]]),
+    np.ones(4),
+    np.zeros(4, np.intp),
+    (1.0 - np.eye(2))[None],
+)
+EVEN = LabelProgram(
+    4,
+    2,
+    pairs=RING,
+    counts=Counts(np.array([0, 4]), np.arange(4), np.full((1, 2), 2), np.full((1, 2), 2)),
+)
 
 
-def ring(weight, n_classes=2):
-    table = (1.0 - np.eye(n_classes))[None]
-    pairs = Pairs(RING, np.asarray(weight, float), np.zeros(4, np.intp), table)
-    return LabelProgram(4, n_classes, pairs=pairs)
-
-
-class OneWayCapacities(GraphCutOracle):
-    """Takes edges for one-way ones: half of the cuts cost nothing."""
-
-    def __init__(self, program):
-        super().__init__(program)
-        binary = self._binary
-        self._cut = MinCut(4, binary.edges, 2 * binary.forward, np.zeros(4))
-
-
-class CountsEdgesTwice(GraphCutOracle):
-    """More flow than the edges carry: a bound that is none."""
-
-    def __init__(self, program):
-        super().__init__(program)
-        binary = self._binary
-        self._cut = MinCut(4, np.tile(binary.edges, (2, 1)), np.tile(binary.forward, 2))
-
-
-class LeavesOldFlow(GraphCutOracle):
-    """A warm start that forgets that the costs have changed."""
-
-    def solve(self, cost):
-        first = super().solve(PULLS)
-        return replace(first, value=self.program.value(first.labels) + pays(cost, first.labels))
-
-
-class StopsAtTheStart(ExpansionOracle):
-    """Makes no move, and takes where it is for a bound."""
-
-    def solve(self, cost):
-        labels = cost.argmin(axis=1).astype(np.int32)
-        value = pays(cost, labels) + self.program.value(labels)
-        return OracleResult(labels, value, value, True)
-
-
-class RoofWithoutHalf(QPBOOracle):
-    """Bound of the doubled graph without what the opposite nodes add."""
+class BoundAboveTheRelaxation(TRWSOracle):
+    """Takes one more for the bound than the relaxation gives."""
 
     def solve(self, cost):
         result = super().solve(cost)
-        return replace(
-            result, bound=result.bound + 0.5 * float(np.abs(cost[:, 1] - cost[:, 0]).sum())
-        )
+        return replace(result, bound=result.bound + 1.5)
 
 
-def pays(cost, labels):
-    return float(cost[np.arange(len(cost)), labels].sum())
+class ForgetsTheCharge(LagrangianOracle):
+    """The inner minimum at its prices, without what the bounds take back."""
+
+    def solve(self, cost):
+        result = super().solve(cost)
+        prices = self.prices.sum(axis=0) + 2.0
+        inner = TRWSOracle(replace(self.program, counts=Counts.none(2))).solve(cost + prices)
+        return replace(result, bound=inner.bound)
+
+
+class ForgetsTheRepair(LagrangianOracle):
+    def solve(self, cost):
+        result = super().solve(cost)
+        return replace(result, labels=np.zeros_like(result.labels))
 
 
 @pytest.mark.parametrize(
-    ("wrong", "weight", "cost"),
+    ("wrong", "program", "message"),
     [
-        (
-            OneWayCapacities,
-            [0.5, 0.9, 0.5, 0.1],
-            np.array([[9, 10], [1, 7], [5, 10], [11, 0]]) / 10,
-        ),
-        (CountsEdgesTwice, [0.2, 0.2, 0.2, 0.2], PULLS),
-        (StopsAtTheStart, [1.0, 1.0, 1.0, 1.0], PULLS),
-        (LeavesOldFlow, [0.2, 0.2, 0.2, 0.2], PULLS[:, ::-1].copy()),
-        (RoofWithoutHalf, [0.3, -0.3, 0.3, 0.3], PULLS),
+        (BoundAboveTheRelaxation, FRUSTRATED, "above value|cuts off the optimum"),
+        (ForgetsTheCharge, EVEN, "above value|cuts off the optimum"),
+        (ForgetsTheRepair, EVEN, "breaks a hard hint"),
     ],
 )
-def test_check_rejects_wrong_cuts(wrong, weight, cost):
-    right = wrong.__mro__[1]
-    check_against_exhaustive(right, ring(weight), cost)
-    with pytest.raises(AssertionError):
-        check_against_exhaustive(wrong, ring(weight), cost)
+def test_check_rejects_approximate_ones(wrong, program, message):
+    with pytest.raises(AssertionError, match=message):
+        check_against_exhaustive(wrong, program, np.zeros((program.n, 2)))
+
+
+@pytest.mark.parametrize(
+    ("oracle", "program"), [(TRWSOracle, FRUSTRATED), (LagrangianOracle, EVEN)]
+)
+def test_check_passes_a_bound_below_the_optimum(oracle, program):
+    """Their bounds do not reach it, and they do not claim so."""
+    result = check_against_exhaustive(oracle, program, np.zeros((program.n, 2)))
+    assert not result.exact
+    assert result.bound < result.value - 0.5

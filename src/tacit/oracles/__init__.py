@@ -43,6 +43,7 @@ __all__ = [
     "OracleResult",
     "QPBOOracle",
     "SeparableOracle",
+    "SwapOracle",
     "SmallProgramOracle",
     "TRWSOracle",
     "Verdict",

@@ -125,7 +125,7 @@ def improve_single(own, graph, labels):  # type: ignore[no-untyped-def]
             j = graph.head[e] if up else graph.tail[e]
             term[:] = 0.0
             add_terms(graph, e, not up, labels[j], term)
-            size += graph.weight[e] * graph.largest[graph.table[e]]
+            size += abs(graph.weight[e]) * graph.largest[graph.table[e]]
             for a in range(n_classes):
                 if term[a] < np.inf:
                     total[a] += term[a]

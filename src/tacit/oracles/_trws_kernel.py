@@ -138,7 +138,7 @@ def lower_bound(own, graph, message):  # type: ignore[no-untyped-def]
                     most = max(most, abs(message[e, 0, b]), abs(message[e, 1, b]))
                     if own[j, b] < np.inf:
                         term = min(term, out[b] - message[e, 0, b])
-                doubt += 4.0 * (2.0 * most + w * graph.largest[t] + share * size)
+                doubt += 4.0 * (2.0 * most + abs(w) * graph.largest[t] + share * size)
             new = bound + term
             part = new - bound
             lost += (bound - (new - part)) + (term - part)

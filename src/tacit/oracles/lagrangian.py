@@ -184,7 +184,7 @@ class _Run:
         self.oracle, self.own = oracle, own
         graph = oracle._graph
         self._finite = finite = np.where(oracle._allowed, own, 0.0)
-        pairs = graph.weight * graph.largest[graph.table]
+        pairs = np.abs(graph.weight) * graph.largest[graph.table]
         self.size = max(float(finite.max(initial=0.0)), float(pairs.max(initial=0.0)))
         self._total = float(finite.max(axis=1, initial=0.0).sum() + 2.0 * pairs.sum())
         groups, priced = oracle._groups, oracle._priced

@@ -126,7 +126,7 @@ class TRWSOracle(Oracle):
     def _size(self, own: FloatArray) -> float:
         """Largest finite term."""
         graph = self._graph
-        pairs = (graph.weight * graph.largest[graph.table]).max(initial=0.0)
+        pairs = (np.abs(graph.weight) * graph.largest[graph.table]).max(initial=0.0)
         return max(float(np.where(self._allowed, own, 0.0).max(initial=0.0)), float(pairs))
 
     def _run(self, own: FloatArray, size: float) -> tuple[Labels, float, float]:

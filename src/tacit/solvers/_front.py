@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from tacit.oracles import (
     Choice,
+    ExpansionOracle,
     LagrangianOracle,
     Oracle,
     TRWSOracle,
@@ -113,6 +114,8 @@ def prepare(
         limits |= {"deadline": loop.deadline, "known": known[order]}
     elif issubclass(choice.oracle, TRWSOracle | LagrangianOracle):
         limits = {"gap": CLOSE_ENOUGH}
+    elif issubclass(choice.oracle, ExpansionOracle):
+        limits = {"bound_iterations": 0}  # steps compare labels, not bounds
     oracle = choice.oracle(ordered.program, **limits)
     return Front(ordered, order, oracle, choice, loop, seed)
 
