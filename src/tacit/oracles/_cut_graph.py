@@ -46,17 +46,17 @@ def _jit(function: Any) -> Any:
 
 def arcs(graph: Any, u: Any) -> Any:
     """First arc of a node, and the one after its last."""
-    raise NotImplementedError("compiled code only")
+    raise TypeError("this is for compiled code")
 
 
 def head(graph: Any, u: Any, arc: Any) -> Any:
     """Return the node that an arc of u goes to."""
-    raise NotImplementedError("compiled code only")
+    raise TypeError("this is for compiled code")
 
 
 def mate(graph: Any, u: Any, arc: Any) -> Any:
     """Return the same edge the other way."""
-    raise NotImplementedError("compiled code only")
+    raise TypeError("this is for compiled code")
 
 
 def _is_banded(graph: Any) -> bool:

@@ -28,8 +28,8 @@ Labels = npt.NDArray[np.int32]
 # What rounding may leave of the gap of an answer that is called exact, relative to what is
 # paid above each row's least.
 CLOSED = 1e-9
-# Sweeps of messages for the bound by default: on grids as benchmarks/cuts.py has them its gap is
-# then within a tenth of where it ends.
+# Sweeps of messages for the bound by default. On 100 x 100 grids of 8 labels as benchmarks/cuts.py
+# has them the gap is then 0 (regions) or .4 % (random), where 300 sweeps leave 0 or .2 %.
 BOUND_ITERATIONS = 30
 
 
@@ -85,7 +85,8 @@ class _MoveOracle(Oracle):
         bound = min(bound - margin, value)
         # Against what is paid above each row's least: an offset of the costs closes no gap.
         reached = abs(value - float(least.sum()))
-        return OracleResult(chosen, value, bound, value - bound <= CLOSED * reached + 2.0 * margin)
+        exact = bool(value - bound <= CLOSED * reached + 2.0 * margin)
+        return OracleResult(chosen, value, bound, exact)
 
 
 class ExpansionOracle(_MoveOracle):
