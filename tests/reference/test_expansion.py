@@ -218,7 +218,9 @@ def test_what_is_not_metric_is_refused_by_name():
     )
     hard = np.where(np.eye(3) > 0, np.inf, 0.0)
     for oracle in (ExpansionOracle, SwapOracle):
-        assert oracle.accepts(tables_of(hard)).reason == "pair (1, 2) has infinite costs"
+        for wrong in (hard, np.full((3, 3), np.nan)):
+            verdict = oracle.accepts(tables_of(wrong))
+            assert verdict.reason == "pair (1, 2) has costs that are not finite"
     with pytest.raises(ValueError, match="not metric"):
         oracles.solve(np.zeros((3, 3)), hints.Pairwise([[0, 1]], squares), oracle="expansion")
 

@@ -148,6 +148,17 @@ def test_unlike_links_of_settled_rows_are_no_obstacle():
     assert result.labels.tolist() == [1, 0, 0, 0]
 
 
+def test_costs_that_are_no_numbers_are_refused():
+    """Hints refuse them too; a program may be made without."""
+    pairs = Pairs(np.array([[0, 1]]), np.ones(1), np.zeros(1, np.intp), np.full((1, 2, 2), np.nan))
+    with pytest.raises(ValueError, match="edge 0 has capacity nan"):
+        GraphCutOracle(LabelProgram(2, 2, pairs=pairs))
+    with pytest.raises(ValueError, match=r"table entries must be numbers or \+inf"):
+        hints.Pairwise([[0, 1]], np.full((2, 2), np.nan))
+    with pytest.raises(ValueError, match="joins row 1 with itself"):
+        hints.Potts([[1, 1]])
+
+
 def test_costs_of_another_shape_are_refused():
     program = hints.Potts([[0, 1]]).compile(2, ClassCodes([0, 1]))
     with pytest.raises(ValueError, match=r"cost has shape \(3, 2\); expected \(2, 2\)"):

@@ -191,10 +191,12 @@ def _used(program: LabelProgram) -> tuple[npt.NDArray[np.intp], FloatArray]:
 
 
 def _hard_pairs(program: LabelProgram) -> str:
-    """Name a pair with infinite costs that is no must-link; empty if there is none."""
+    """Name a pair, no must-link, with costs that are not finite; empty if there is none."""
     edge, tables = _used(program)
-    hard = np.flatnonzero(np.isinf(tables).any(axis=(1, 2)))
-    return f"pair {_rows(program, edge[hard[0]])} has infinite costs" if len(hard) else ""
+    hard = np.flatnonzero(~np.isfinite(tables).all(axis=(1, 2)))
+    return (
+        f"pair {_rows(program, edge[hard[0]])} has costs that are not finite" if len(hard) else ""
+    )
 
 
 def _rows(program: LabelProgram, edge: int) -> str:
