@@ -55,11 +55,11 @@ BOUNDED = {
 }
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", UNITS[::3])
 @pytest.mark.parametrize("name", BOUNDED)
 def test_units_of_bounds_do_not_matter(name, unit):
     exact = 0
-    for seed in range(4):
+    for seed in range(3):
         rng = np.random.default_rng(seed)
         known, base = BOUNDED[name](rng, unit), rng.standard_normal((N, CLASSES))
         for offset in (0.0, 1e6):
@@ -72,7 +72,7 @@ def test_units_of_bounds_do_not_matter(name, unit):
             exact += found.exact
             if found.exact:
                 assert found.value <= best + slack, "called exact, which only holds in larger units"
-    assert exact == 8 or name != "graph_cut"
+    assert exact == 6 or name != "graph_cut"
 
 
 @pytest.mark.parametrize("unit", UNITS)
