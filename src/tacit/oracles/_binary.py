@@ -111,13 +111,14 @@ class Binary:
         """Read a contraction that `too_many_labels` does not refuse."""
         allowed, pairs = contraction.allowed, contraction.pairs
         n_classes = allowed.shape[1]
-        low = allowed.argmax(axis=1).astype(np.int32)
-        high = (n_classes - 1 - allowed[:, ::-1].argmax(axis=1)).astype(np.int32)
-        rows = np.arange(len(low))
-        infeasible = not bool(allowed.any(axis=1).all())
-        if infeasible:
-            low[:] = high[:] = 0
-        unary = np.stack([contraction.unary[rows, low], contraction.unary[rows, high]], axis=1)
+        low, high = _two(allowed)
+        infeasible = False
+        if n_classes == 2 and bool(low.max(initial=0) == 0 and high.min(initial=1) == 1):
+            unary = contraction.unary.copy()
+        else:
+            rows = np.arange(len(low))
+            infeasible = not bool(allowed[rows, low].all())
+            unary = np.stack([contraction.unary[rows, low], contraction.unary[rows, high]], axis=1)
         size = float(np.abs(unary).sum())
         free = low != high
         keep = free[pairs.edges].all(axis=1) if not free.all() else None
@@ -134,12 +135,15 @@ class Binary:
             for label in (0, 1):
                 if terms.forbid[:, end, label].any():
                     unary[edges[terms.forbid[table, end, label], end], label] = np.inf
-        lowest = np.where(np.isfinite(unary[:, 0]), unary[:, 0], 0.0)
-        one, zero = np.isposinf(unary).T[::-1]
-        infeasible |= bool((one & zero).any())
-        cost = np.where(one, np.inf, np.where(zero, -np.inf, unary[:, 1] - lowest))
-        # A node that has to be 1 pays for it here; one without a choice is 0.
-        const = float(np.where(zero, unary[:, 1], lowest)[~(one & zero)].sum())
+        if np.isfinite(unary).all():
+            cost, const = unary[:, 1] - unary[:, 0], float(unary[:, 0].sum())
+        else:
+            one, zero = np.isposinf(unary).T[::-1]
+            infeasible |= bool((one & zero).any())
+            lowest = np.where(zero, 0.0, unary[:, 0])
+            cost = np.where(one, np.inf, np.where(zero, -np.inf, unary[:, 1] - lowest))
+            # A node that has to be 1 pays for it here; one without a choice is 0.
+            const = float(np.where(zero, unary[:, 1], lowest)[~(one & zero)].sum())
         times = np.bincount(table, weight, len(terms.const))
         const += float(times @ terms.const)
         cost[~free] = 0.0
@@ -174,6 +178,15 @@ class Binary:
     def labels(self, side: BoolArray) -> Int32Array:
         """Labels of the nodes for x, (K,)."""
         return np.where(side, self.high, self.low).astype(np.int32)
+
+
+def _two(allowed: BoolArray) -> tuple[Int32Array, Int32Array]:
+    """First and last allowed label of each node, 0 for one without any."""
+    low = allowed.argmax(axis=1).astype(np.int32)
+    high = (allowed.shape[1] - 1 - allowed[:, ::-1].argmax(axis=1)).astype(np.int32)
+    none = ~allowed[np.arange(len(low)), low]
+    high[none] = 0
+    return low, high
 
 
 def _settle(
