@@ -68,7 +68,8 @@ def check_oracle(oracle, case, cost, best):
     result = oracle(case.program()).solve(cost)
     check_result(case.program(), cost, result)
     tol = VALUE_RTOL * (1.0 + np.abs(cost).sum())
-    assert result.bound <= best + tol <= result.value + 2.0 * tol
+    assert result.bound <= best + tol, f"{oracle.name}: the bound {result.bound} is above {best}"
+    assert result.value >= best - tol
     if oracle.approximate and not result.exact:
         return
     assert abs(result.value - best) <= tol, f"{oracle.name}: {result.value} is not {best}"
@@ -78,7 +79,7 @@ def check_oracle(oracle, case, cost, best):
 @pytest.mark.parametrize("family", list(FAMILIES))
 @some
 @given(data=st.data(), seed=st.integers(0, 1000))
-def test_every_oracle_that_accepts_is_exact(family, data, seed):
+def test_every_oracle_that_accepts_is_exact_or_bounded(family, data, seed):
     case = data.draw(mixed_cases(FAMILIES[family], data.draw(shapes_up_to(60_000, family))))
     program, cost = case.program(), costs(case, seed)
     best = exhaustive(case, cost)
@@ -90,29 +91,32 @@ def test_every_oracle_that_accepts_is_exact(family, data, seed):
     assert select_oracle(program).oracle.accepts(program)
 
 
+def grid_edges(side):
+    ids = np.arange(side * side).reshape(side, side)
+    ends = [(ids[:, :-1], ids[:, 1:]), (ids[:-1], ids[1:])]
+    return np.concatenate([np.stack([a.ravel(), b.ravel()], 1) for a, b in ends])
+
+
 @pytest.mark.parametrize("name", [c.name for c in PREFERENCE])
 def test_every_oracle_is_reached(name):
-    """The families above make programs that each oracle is the choice for."""
-    rows, n = [[0, 1], [1, 2]], 3
-    ring = hints.Potts([[0, 1], [1, 2], [0, 2]])
-    many = 30  # rows in a ring, linked across: too many for branch and bound
-    long = [[i, (i + k) % many] for k in (1, 7, 11) for i in range(many)]
-    known = {
-        "separable": Labels([0], 0),
-        "assignment": Count([[0, 1], [0, 1, 2]], {0: 1}),
-        "forest": hints.CannotLink(rows),
-        "graph_cut": ring,
-        "lp": Count(rows, {0: 1}),
-        "small": Count(rows, {0: 1}) + hints.Potts([[0, 2]]),
-        "expansion": hints.Potts(long),
-        "trws": hints.CannotLink(long, cost=1.0),
-        "lagrangian": hints.Potts(long) + Count([range(many)], {0: 1}),
-        "milp": Count(rows, {0: 1}) + hints.Potts([[0, 2]]) + hints.Linear(np.ones((1, 6)), 1),
+    """The families above make programs that each oracle is the choice for; some need many rows."""
+    rows, triangle = [[0, 1], [1, 2]], [[0, 1], [1, 2], [0, 2]]
+    large = hints.Potts(grid_edges(20))
+    unlike = hints.CannotLink([[0, 1]], 2.0)
+    n, n_classes, known = {
+        "separable": (3, 2, Labels([0], 0)),
+        "assignment": (3, 2, Count([[0, 1], [0, 1, 2]], {0: 1})),
+        "forest": (3, 2, hints.CannotLink(rows)),
+        "graph_cut": (3, 2, hints.Potts(triangle)),
+        "lp": (3, 2, Count(rows, {0: 1})),
+        "small": (3, 2, hints.CannotLink(triangle, 1.0)),
+        "expansion": (400, 3, large),
+        "qpbo": (400, 2, large + unlike),
+        "trws": (400, 3, large + unlike),
+        "lagrangian": (400, 2, large + hints.Share({0: 0.3})),
+        "milp": (3, 2, hints.Same([[0, 1, 2]], 1.0) + Count(rows, {0: 1})),
     }[name]
-    classes = [0, 1]
-    if name in {"expansion", "trws", "lagrangian"}:
-        n, classes = many, [0, 1, 2, 3, 4]
-    program = known.compile(n, hints._classes.ClassCodes(classes))
+    program = known.compile(n, hints._classes.ClassCodes(list(range(n_classes))))
     assert select_oracle(program).oracle.name == name
 
 

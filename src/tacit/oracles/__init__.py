@@ -21,6 +21,7 @@ from tacit.oracles.forest import ForestOracle
 from tacit.oracles.graph_cut import GraphCutOracle
 from tacit.oracles.lagrangian import LagrangianOracle
 from tacit.oracles.linear_program import LinearProgramOracle, MixedIntegerOracle
+from tacit.oracles.qpbo import QPBOOracle
 from tacit.oracles.select import ORACLES, PREFERENCE, Choice, select_oracle
 from tacit.oracles.separable import SeparableOracle
 from tacit.oracles.small import SmallProgramOracle
@@ -40,6 +41,7 @@ __all__ = [
     "MixedIntegerOracle",
     "Oracle",
     "OracleResult",
+    "QPBOOracle",
     "SeparableOracle",
     "SmallProgramOracle",
     "TRWSOracle",

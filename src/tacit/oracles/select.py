@@ -18,6 +18,7 @@ from tacit.oracles.forest import ForestOracle
 from tacit.oracles.graph_cut import GraphCutOracle
 from tacit.oracles.lagrangian import LagrangianOracle
 from tacit.oracles.linear_program import LinearProgramOracle, MixedIntegerOracle
+from tacit.oracles.qpbo import QPBOOracle
 from tacit.oracles.separable import SeparableOracle
 from tacit.oracles.small import SmallProgramOracle
 from tacit.oracles.trws import TRWSOracle
@@ -33,6 +34,7 @@ PREFERENCE: tuple[type[Oracle], ...] = (
     LinearProgramOracle,
     SmallProgramOracle,
     ExpansionOracle,
+    QPBOOracle,
     TRWSOracle,
     LagrangianOracle,
     MixedIntegerOracle,
@@ -80,9 +82,10 @@ def select_oracle(program: LabelProgram, name: str | None = None) -> Choice:
     5. ``lp``: overlapping counts, linear rows; dual simplex, integers where fractional.
     6. ``small``: pairs with cycles, also beside counts, of few rows; branch and bound.
     7. ``expansion``: metric pairs and cliques; moves by cuts, approximate with a proven bound.
-    8. ``trws``: pairs of any kind; message passing, approximate with a proven bound.
-    9. ``lagrangian``: pairs together with counts; prices and repair, approximate, proven bound.
-    10. ``milp``: anything else of moderate size; branch and bound.
+    8. ``qpbo``: any pairs of two labels; roof duality, approximate with a proven bound.
+    9. ``trws``: pairs of any kind; message passing, approximate with a proven bound.
+    10. ``lagrangian``: pairs together with counts; prices and repair, approximate, proven bound.
+    11. ``milp``: anything else of moderate size; branch and bound.
 
     Parameters
     ----------
