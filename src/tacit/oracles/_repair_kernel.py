@@ -109,24 +109,24 @@ def repair(own, graph, groups, tally, labels):  # type: ignore[no-untyped-def]
     for i in range(n_nodes):
         _push(own, graph, groups, tally, labels, i, total, heap)
     while missed > 0 and len(heap) > 0:
-        key, i, b = heapq.heappop(heap)
-        if labels[i] == b:
+        key, k, b = heapq.heappop(heap)
+        if labels[k] == b:
             continue
-        change = _missed_change(groups, tally, i, labels[i], b)
+        change = _missed_change(groups, tally, k, labels[k], b)
         if change >= 0:
             continue
-        _local(own, graph, labels, i, total)
-        price = _change(total, labels[i], b) / -change
+        _local(own, graph, labels, k, total)
+        price = _change(total, labels[k], b) / -change
         if price == np.inf:
             continue
         if price > key + GAIN * (abs(price) + abs(key)):
-            heapq.heappush(heap, (price, np.int64(i), np.int64(b)))
+            heapq.heappush(heap, (price, np.int64(k), np.int64(b)))
             continue
-        _go(groups, tally, labels, i, b)
+        _go(groups, tally, labels, k, b)
         missed += change
-        for s in range(graph.start[i], graph.start[i + 1]):
+        for s in range(graph.start[k], graph.start[k + 1]):
             e = graph.edge[s]
-            j = graph.head[e] if s >= graph.middle[i] else graph.tail[e]
+            j = graph.head[e] if s >= graph.middle[k] else graph.tail[e]
             _push(own, graph, groups, tally, labels, j, total, heap)
     return missed
 

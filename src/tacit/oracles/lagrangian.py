@@ -34,8 +34,9 @@ Labels = npt.NDArray[np.int32]
 # each row's least cost, or to the largest term.
 CLOSED = 1e-9
 MAX_ITER = 60
-# Labelings of the dual that are repaired: those nearest to the bounds.
-REPAIRED = 4
+# Labelings of the dual that are repaired: the best ones at the best prices. Of one price these are
+# the two between which the counts jump.
+REPAIRED, REPAIRED_OF_ONE = 4, 2
 # Part of the gap asked for that the inner oracle may use up.
 INNER_GAP = 0.25
 EPS = np.finfo(np.float64).eps
@@ -269,7 +270,7 @@ class _Run:
         for piece in order:
             if not any(np.array_equal(piece.labels, other.labels) for other in found):
                 found.append(piece)
-        return found[:REPAIRED]
+        return found[: REPAIRED if len(price) > 1 else REPAIRED_OF_ONE]
 
     def _offer(self, labels: Labels) -> None:
         """Repair labels, and keep them if they are the best so far."""
