@@ -10,10 +10,12 @@ import pytest
 from checks.oracles import check_against_exhaustive
 from tacit.hints import Matching
 from tacit.hints._classes import ClassCodes
-from tacit.hints._program import Counts, LabelProgram
+from tacit.hints._program import Counts, LabelProgram, Pairs
 from tacit.oracles.assignment import AssignmentOracle
 from tacit.oracles.base import OracleResult
 from tacit.oracles.flow import FlowOracle
+from tacit.oracles.lagrangian import LagrangianOracle
+from tacit.oracles.trws import TRWSOracle
 
 # Four rows of which all like class 0 best; two may have it. Greedy gives it to the first two, the
 # best choice to the last two, who lose more.
@@ -151,3 +153,70 @@ def test_check_passes_the_right_one():
     result = check_against_exhaustive(AssignmentOracle, PROGRAM, COST)
     assert result.value == 3.0
     assert check_against_exhaustive(AssignmentOracle, bounded([3, 3], [4, 4]), COST) is None
+
+
+# Approximate oracles -------------------------------------------------------------------------
+
+# A triangle that wants three labels of two: every bound is 0 but the best labeling pays 1.
+ODD = Pairs(np.array([[0, 1], [1, 2], [0, 2]]), np.ones(3), np.zeros(3, np.intp), np.eye(2)[None])
+FRUSTRATED = LabelProgram(3, 2, pairs=ODD)
+# A ring of four, two of each class: at any price the cheapest labels are all the same.
+RING = Pairs(
+    np.array([[0, 1], [1, 2], [2, 3], [3, 0]]),
+    np.ones(4),
+    np.zeros(4, np.intp),
+    (1.0 - np.eye(2))[None],
+)
+EVEN = LabelProgram(
+    4,
+    2,
+    pairs=RING,
+    counts=Counts(np.array([0, 4]), np.arange(4), np.full((1, 2), 2), np.full((1, 2), 2)),
+)
+
+
+class BoundAboveTheRelaxation(TRWSOracle):
+    """Takes one more for the bound than the relaxation gives."""
+
+    def solve(self, cost):
+        result = super().solve(cost)
+        return replace(result, bound=result.bound + 1.5)
+
+
+class ForgetsTheCharge(LagrangianOracle):
+    """The inner minimum at its prices, without what the bounds take back."""
+
+    def solve(self, cost):
+        result = super().solve(cost)
+        prices = self.prices.sum(axis=0) + 2.0
+        inner = TRWSOracle(replace(self.program, counts=Counts.none(2))).solve(cost + prices)
+        return replace(result, bound=inner.bound)
+
+
+class ForgetsTheRepair(LagrangianOracle):
+    def solve(self, cost):
+        result = super().solve(cost)
+        return replace(result, labels=np.zeros_like(result.labels))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "program", "message"),
+    [
+        (BoundAboveTheRelaxation, FRUSTRATED, "above value|cuts off the optimum"),
+        (ForgetsTheCharge, EVEN, "above value|cuts off the optimum"),
+        (ForgetsTheRepair, EVEN, "breaks a hard hint"),
+    ],
+)
+def test_check_rejects_approximate_ones(wrong, program, message):
+    with pytest.raises(AssertionError, match=message):
+        check_against_exhaustive(wrong, program, np.zeros((program.n, 2)))
+
+
+@pytest.mark.parametrize(
+    ("oracle", "program"), [(TRWSOracle, FRUSTRATED), (LagrangianOracle, EVEN)]
+)
+def test_check_passes_a_bound_below_the_optimum(oracle, program):
+    """Their bounds do not reach it, and they do not claim so."""
+    result = check_against_exhaustive(oracle, program, np.zeros((program.n, 2)))
+    assert not result.exact
+    assert result.bound < result.value - 0.5

@@ -51,17 +51,11 @@ class Contraction:
             forbidden |= _sum_rows(~program.allowed, component, k) > 0
         if program.unary is not None:
             unary += _sum_rows(program.unary, component, k)
-        ends = component[pairs.edges]
-        inside = ends[:, 0] == ends[:, 1]
-        if inside.any():
-            diagonal = np.diagonal(pairs.tables, axis1=1, axis2=2)
-            own = pairs.weight[inside, None] * diagonal[pairs.table[inside]]
-            own = _sum_rows(own, ends[inside, 0], k)
-            forbidden |= np.isposinf(own)
-            unary += np.where(np.isposinf(own), 0.0, own)
+        left, loops = pairs, pairs.edges[:, 0] == pairs.edges[:, 1]
+        if k < n or loops.any():
+            left = _pairs_between(pairs, component, forbidden, unary)
         allowed = ~forbidden
         unary[~allowed] = 0.0
-        left = Pairs(ends[~inside], pairs.weight[~inside], pairs.table[~inside], pairs.tables)
         pairs, cliques = _merge_parallel(left, k), program.cliques.renumbered(component)
         return cls(component, first_row, allowed, unary, pairs, cliques)
 
@@ -75,6 +69,22 @@ class Contraction:
         if self.trivial:
             return np.asarray(cost, np.float64)
         return _sum_rows(np.asarray(cost, np.float64), self.component, len(self.first_row))
+
+
+def _pairs_between(
+    pairs: Pairs, component: IntArray, forbidden: BoolArray, unary: FloatArray
+) -> Pairs:
+    """Edges between components; those inside become costs of labels, in place."""
+    k = len(unary)
+    ends = component[pairs.edges]
+    inside = ends[:, 0] == ends[:, 1]
+    if inside.any():
+        diagonal = np.diagonal(pairs.tables, axis1=1, axis2=2)
+        own = pairs.weight[inside, None] * diagonal[pairs.table[inside]]
+        own = _sum_rows(own, ends[inside, 0], k)
+        forbidden |= np.isposinf(own)
+        unary += np.where(np.isposinf(own), 0.0, own)
+    return Pairs(ends[~inside], pairs.weight[~inside], pairs.table[~inside], pairs.tables)
 
 
 def _sum_rows(values: npt.NDArray[np.floating | np.bool_], index: IntArray, k: int) -> FloatArray:
@@ -105,12 +115,14 @@ def _components(n: int, links: IntArray) -> tuple[IntArray, IntArray]:
 
 def _merge_parallel(pairs: Pairs, n_nodes: int) -> Pairs:
     """One edge for each two nodes; only those that had several get a table of their own."""
-    low, high = pairs.edges.min(axis=1, initial=n_nodes), pairs.edges.max(axis=1, initial=-1)
-    key = low * n_nodes + high
+    u, v = pairs.edges.T
+    key = np.minimum(u, v) * n_nodes
+    key += np.maximum(u, v)
+    in_order = np.sort(key, kind="stable")  # a grid's edges are some runs in order
+    if not (in_order[1:] == in_order[:-1]).any():
+        return pairs
     order = np.argsort(key, kind="stable")
     fresh = np.diff(key[order], prepend=-1) != 0
-    if fresh.all():
-        return pairs
     group = np.empty(len(key), np.intp)
     group[order] = np.cumsum(fresh) - 1
     first = order[fresh]

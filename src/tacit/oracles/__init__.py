@@ -1,4 +1,4 @@
-"""Oracles: exact solvers for the discrete step, one file per algorithm.
+"""Oracles: solvers for the discrete step, one file per algorithm, each with a proven bound.
 
 `solve` answers MAP inference on its own; `select_oracle` says which oracle it uses and why.
 """
@@ -15,14 +15,20 @@ from tacit.hints.costs import Cost
 from tacit.oracles.assignment import AssignmentOracle
 from tacit.oracles.base import Oracle, OracleResult, Verdict
 from tacit.oracles.exhaustive import ExhaustiveOracle
+from tacit.oracles.expansion import ExpansionOracle, SwapOracle
 from tacit.oracles.feasibility import feasible_labels, require_feasible
 from tacit.oracles.flow import FlowOracle
 from tacit.oracles.forest import ForestOracle
+from tacit.oracles.graph_cut import GraphCutOracle
+from tacit.oracles.lagrangian import LagrangianOracle
 from tacit.oracles.linear_program import LinearProgramOracle, MixedIntegerOracle
 from tacit.oracles.order import OrderOracle
 from tacit.oracles.partition import PartitionOracle
+from tacit.oracles.qpbo import QPBOOracle
 from tacit.oracles.select import ORACLES, PREFERENCE, Choice, select_oracle
 from tacit.oracles.separable import SeparableOracle
+from tacit.oracles.small import SmallProgramOracle
+from tacit.oracles.trws import TRWSOracle
 
 __all__ = [
     "ORACLES",
@@ -30,15 +36,22 @@ __all__ = [
     "AssignmentOracle",
     "Choice",
     "ExhaustiveOracle",
+    "ExpansionOracle",
     "FlowOracle",
     "ForestOracle",
+    "GraphCutOracle",
+    "LagrangianOracle",
     "LinearProgramOracle",
     "MixedIntegerOracle",
     "Oracle",
     "OracleResult",
     "OrderOracle",
     "PartitionOracle",
+    "QPBOOracle",
     "SeparableOracle",
+    "SmallProgramOracle",
+    "SwapOracle",
+    "TRWSOracle",
     "Verdict",
     "feasible_labels",
     "require_feasible",

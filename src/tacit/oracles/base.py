@@ -74,6 +74,8 @@ class Oracle(ABC):
     """What it accepts, in a few words, for tables."""
     anywhere: ClassVar[bool] = False
     """Whether `solve` takes costs of any array library where they lie; else numpy ones."""
+    approximate: ClassVar[bool] = False
+    """Whether answers may be above the optimum; they say so, with a proven bound."""
 
     def __init__(self, program: LabelProgram) -> None:
         self.program = program

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +13,14 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from tacit.exceptions import InfeasibleHints
 from tacit.hints._classes import ClassCodes
 from tacit.hints._items import PairHint
-from tacit.hints._program import LabelProgram, Pairs
+from tacit.hints._program import LabelProgram
 from tacit.hints.base import Hint
 from tacit.hints.combine import Hints
 from tacit.hints.costs import Cost
 from tacit.hints.counts import CountPiece, SharePiece
 from tacit.hints.labels import Labels, Not, OneOf
 from tacit.hints.pairs import CannotLink, MustLink
+from tacit.oracles._bare import bare
 from tacit.oracles._closure import closes, closure, contradiction, say_contradiction
 from tacit.oracles.assignment import AssignmentOracle
 from tacit.oracles.select import select_oracle, zero_cost
@@ -62,36 +62,16 @@ def require_feasible(
 def _solve(program: LabelProgram) -> npt.NDArray[np.int32] | None:
     if program.allowed is not None and not program.allowed.any(axis=1).all():
         return None
-    bare = LabelProgram(  # soft costs do not matter here
-        program.n,
-        program.n_classes,
-        allowed=program.allowed,
-        pairs=_hard(program.pairs),
-        counts=program.counts,
-        linear=program.linear,
-        linear_lower=program.linear_lower,
-        linear_upper=program.linear_upper,
-        flow=None if program.flow is None else replace(program.flow, cost=0.0 * program.flow.cost),
-        partitions=program.partitions,
-        orders=program.orders,
-    )
-    if closes(bare):
-        return closure(bare)
-    choice = select_oracle(bare).oracle
+    hard = bare(program)  # soft costs do not matter here
+    if closes(hard):
+        return closure(hard)
+    choice = select_oracle(hard).oracle
     try:
         # Shortest paths among costs that are all equal are the slowest: any costs will do.
-        cost = zero_cost(bare) if choice is not AssignmentOracle else _any_cost(bare)
-        return choice(bare).solve(cost).labels
+        cost = zero_cost(hard) if choice is not AssignmentOracle else _any_cost(hard)
+        return choice(hard).solve(cost).labels
     except InfeasibleHints:
         return None
-
-
-def _hard(pairs: Pairs) -> Pairs:
-    """Only what is forbidden: a feasible labeling need not be a cheap one."""
-    forbids = pairs.tables == np.inf
-    keep = forbids.any(axis=(1, 2))[pairs.table]
-    tables = np.where(forbids, np.inf, 0.0)
-    return Pairs(pairs.edges[keep], pairs.weight[keep], pairs.table[keep], tables)
 
 
 def _any_cost(program: LabelProgram) -> npt.NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Choose the cheapest oracle that is exact for a program, and say why."""
+"""Choose the cheapest oracle that is exact for a program, else the best one, and say why."""
 
 from __future__ import annotations
 
@@ -13,27 +13,41 @@ from tacit.hints._program import LabelProgram
 from tacit.oracles.assignment import AssignmentOracle
 from tacit.oracles.base import Oracle, Verdict
 from tacit.oracles.exhaustive import ExhaustiveOracle
+from tacit.oracles.expansion import ExpansionOracle, SwapOracle
 from tacit.oracles.flow import FlowOracle
 from tacit.oracles.forest import ForestOracle
+from tacit.oracles.graph_cut import GraphCutOracle
+from tacit.oracles.lagrangian import LagrangianOracle
 from tacit.oracles.linear_program import LinearProgramOracle, MixedIntegerOracle
 from tacit.oracles.order import OrderOracle
 from tacit.oracles.partition import PartitionOracle
+from tacit.oracles.qpbo import QPBOOracle
 from tacit.oracles.separable import SeparableOracle
+from tacit.oracles.small import SmallProgramOracle
+from tacit.oracles.trws import TRWSOracle
 
 __all__ = ["ORACLES", "PREFERENCE", "Choice", "select_oracle"]
 
-# Cheapest first; each is exact for what it accepts, but partition and order only where they say so.
+# Cheapest first; those that are not exact for all that they accept say so (`approximate`), and
+# partition and order where they did not reach their bound.
 PREFERENCE: tuple[type[Oracle], ...] = (
     SeparableOracle,
     AssignmentOracle,
     ForestOracle,
+    GraphCutOracle,
     FlowOracle,
     LinearProgramOracle,
     PartitionOracle,
     OrderOracle,
+    SmallProgramOracle,
+    ExpansionOracle,
+    QPBOOracle,
+    TRWSOracle,
+    LagrangianOracle,
     MixedIntegerOracle,
 )
-_EVERY: tuple[type[Oracle], ...] = (*PREFERENCE, ExhaustiveOracle)
+# Chosen by name only.
+_EVERY: tuple[type[Oracle], ...] = (*PREFERENCE, SwapOracle, ExhaustiveOracle)
 ORACLES: dict[str, type[Oracle]] = {cls.name: cls for cls in _EVERY}
 
 
@@ -71,12 +85,18 @@ def select_oracle(program: LabelProgram, name: str | None = None) -> Choice:
     1. ``separable``: nothing couples two rows; argmin.
     2. ``assignment``: counts of disjoint or nested groups; augmenting paths.
     3. ``forest``: pairs without cycles (hard must-links are contracted first); max-product.
-    4. ``flow``: networks, matchings, counts of one class in two crossing families of groups;
+    4. ``graph_cut``: submodular pairs of two labels; minimum cut.
+    5. ``flow``: networks, matchings, counts of one class in two crossing families of groups;
        shortest paths.
-    5. ``lp``: overlapping counts, linear rows, flows; dual simplex, integers where fractional.
-    6. ``partition``: pairs of items joined or apart; contraction, moves, cutting planes.
-    7. ``order``: pairs of items before or behind; insertion moves, cutting planes.
-    8. ``milp``: anything else of moderate size; branch and bound.
+    6. ``lp``: overlapping counts, linear rows, flows; dual simplex, integers where fractional.
+    7. ``partition``: pairs of items joined or apart; contraction, moves, cutting planes.
+    8. ``order``: pairs of items before or behind; insertion moves, cutting planes.
+    9. ``small``: pairs with cycles, also beside counts, of few rows; branch and bound.
+    10. ``expansion``: metric pairs and cliques; moves by cuts, approximate with a proven bound.
+    11. ``qpbo``: any pairs of two labels; roof duality, approximate with a proven bound.
+    12. ``trws``: pairs of any kind; message passing, approximate with a proven bound.
+    13. ``lagrangian``: pairs together with counts; prices and repair, approximate, proven bound.
+    14. ``milp``: anything else of moderate size; branch and bound.
 
     Parameters
     ----------

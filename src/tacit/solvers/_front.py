@@ -13,7 +13,15 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from tacit.backends import is_number, is_whole
-from tacit.oracles import Choice, Oracle, require_feasible, select_oracle
+from tacit.oracles import (
+    Choice,
+    ExpansionOracle,
+    LagrangianOracle,
+    Oracle,
+    TRWSOracle,
+    require_feasible,
+    select_oracle,
+)
 from tacit.oracles._pair_oracle import PairOracle
 from tacit.oracles.linear_program import MixedIntegerOracle
 from tacit.problem import HintedRows, Problem, require_memory
@@ -38,6 +46,9 @@ Callbacks: TypeAlias = Callback | tuple[Callback, ...] | None
 # Inside a solver any whole labels near a fractional answer will do: the descent test decides
 # whether they are used. Their search is limited in nodes: seconds would not be reproducible.
 STEP_GAP, STEP_NODES = float("inf"), 5
+# Where the gap never closes for certain, a small one has to do: relative to the cost of a step's
+# labels above each row's least.
+CLOSE_ENOUGH = 1e-3
 # Products of matrices this small gain nothing from threads and lose much on a busy machine.
 SMALL = 1000
 
@@ -107,7 +118,11 @@ def prepare(
     if issubclass(choice.oracle, MixedIntegerOracle):
         limits = {"gap": STEP_GAP, "max_nodes": STEP_NODES}
         limits |= {"deadline": loop.deadline, "known": known[order]}
-    if issubclass(choice.oracle, PairOracle):
+    elif issubclass(choice.oracle, TRWSOracle | LagrangianOracle):
+        limits = {"gap": CLOSE_ENOUGH}
+    elif issubclass(choice.oracle, ExpansionOracle):
+        limits = {"bound_iterations": 0}  # steps compare labels, not bounds
+    elif issubclass(choice.oracle, PairOracle):
         limits = {"exact": False}  # the descent test decides here, too
     oracle = choice.oracle(ordered.program, **limits)
     return Front(ordered, order, oracle, choice, loop, seed)
