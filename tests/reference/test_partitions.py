@@ -1,5 +1,7 @@
 """Partitions of items: against every partition there is, planted ones, bounds that must hold."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -55,6 +57,10 @@ def problems(draw):
     known = rng.integers(0, 2, len(pairs))
     known[rng.random(len(pairs)) > draw(st.sampled_from([0.0, 0.2, 0.5]))] = -1
     return n, pairs, cost, known
+
+
+def all_pairs(n):
+    return np.column_stack(np.triu_indices(n, 1))
 
 
 def enumerate_best(n, pairs, cost, known, lower=0, upper=np.inf):
@@ -119,15 +125,33 @@ def test_bounds_on_joined_pairs(problem, low, width):
     known = np.full(len(pairs), -1)
     lower, upper = min(low, len(pairs)), min(low + width, len(pairs))
     share = hints.Count([np.arange(len(pairs))], {"joined": lower}, {"joined": upper})
-    best = enumerate_best(n, pairs, cost, known, lower, upper)
     program = program_of(pairs, known, share)
     assert PartitionOracle.accepts(program)
-    try:
-        result = PartitionOracle(program).solve(cost)
-    except oracles.partition.NotConverged:
-        return
-    check_result(program, cost, result)
-    assert result.bound <= best + ROUNDING <= result.value + 2 * ROUNDING
+    oracle = PartitionOracle(program)
+    for costs in (cost, -cost, cost):
+        best = enumerate_best(n, pairs, costs, known, lower, upper)
+        if best == np.inf:
+            with pytest.raises(InfeasibleHints):
+                oracle.solve(costs)
+            return
+        result = oracle.solve(costs)
+        check_result(program, costs, result)
+        assert result.bound <= best + ROUNDING <= result.value + 2 * ROUNDING
+
+
+def test_bounds_on_joined_pairs_beside_what_is_certain():
+    """Three of six pairs joined is one item left out; the pair held apart says which may be."""
+    share = hints.Count([np.arange(6)], {"joined": 3}, {"joined": 3})
+    known = np.array([0, -1, -1, -1, -1, -1])  # items 0 and 1 apart
+    cost = np.zeros((6, 2))
+    cost[:, 1] = [-9.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+    result = PartitionOracle(program_of(all_pairs(4), known, share)).solve(cost)
+    assert result.labels.tolist() in ([0, 1, 1, 0, 0, 1], [0, 0, 0, 1, 1, 1])
+    assert result.bound <= 3.0 == result.value
+    joined = np.array([1, -1, -1, 1, -1, -1])  # three items joined: two pairs are too few
+    few = hints.Count([np.arange(6)], {"joined": 0}, {"joined": 2})
+    with pytest.raises(InfeasibleHints):
+        PartitionOracle(program_of(all_pairs(4), joined, few)).solve(cost)
 
 
 def planted(n, groups, noise, seed, share=1.0):
@@ -164,6 +188,35 @@ def test_worked_by_hand():
     cost[1, 1] = 4.0
     result = oracles.solve(cost, hints.Partition(3))
     assert (result.labels.tolist(), result.value, result.exact) == ([1, 0, 0], 2.0, True)
+
+
+def test_parts_that_are_solved_alone_stay_apart():
+    """Items 0, 1, 2 are a part of their own, item 3 another, in whatever order they are named."""
+    gain = {(0, 1): 3.6, (0, 2): 1.0, (0, 3): -0.3, (1, 2): -1.4, (1, 3): -1.2, (2, 3): -1.4}
+    for name in itertools.permutations(range(4)):
+        cost, best = np.zeros((6, 2)), np.zeros(6, int)
+        for row, pair in enumerate(all_pairs(4).tolist()):
+            ends = tuple(sorted(name.index(item) for item in pair))
+            cost[row, 0], best[row] = gain[ends], ends == (0, 1)
+        result = oracles.solve(cost, hints.Partition(4))
+        assert result.exact
+        assert result.labels.tolist() == best.tolist()
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_an_offset_of_the_costs_closes_no_gap(exact):
+    """A wheel: its packed triangles do not reach the best partition, whatever both classes cost."""
+    pairs = np.array(
+        [[0, 1], [0, 2], [0, 3], [0, 4], [0, 5], [1, 2], [2, 3], [3, 4], [4, 5], [1, 5]]
+    )
+    cost = np.zeros((10, 2))
+    cost[:5, 0], cost[5:, 1] = 1.0, 1.0
+    program = program_of(pairs, np.full(10, -1))
+    best = enumerate_best(6, pairs, cost, np.full(10, -1))
+    for offset in (0.0, 1e9):
+        result = PartitionOracle(program, exact=exact).solve(cost + offset)
+        assert result.exact == (exact or abs(result.bound - 10 * offset - best) < 1e-5)
+        assert abs(result.value - 10 * offset - best) < 1e-5
 
 
 def test_many_items_and_few_pairs():

@@ -44,7 +44,8 @@ class HintRanker(BaseEstimator):
         Factor on the weight of pairs that are known.
     max_pairs : int
         All pairs of the rows are learned from if they are no more than this (200 rows have
-        19,900). Otherwise the comparisons, and random pairs.
+        19,900). Otherwise the comparisons, and random pairs; of values in y, all comparisons of
+        neighbouring values if no more than this, and random ones.
     n_random : int
         How many random partners each row then has.
     solver : {"auto", "inductive", "admm", "em"}
@@ -65,7 +66,8 @@ class HintRanker(BaseEstimator):
     coef_ : array of shape (d,)
         Weights; larger scores come first.
     ranking_ : array of shape (N,)
-        The training rows from first to last, in an order that all comparisons agree with.
+        The training rows from first to last, in an order that all comparisons learned from agree
+        with. Values of y imply too many comparisons only where rows are many and values few.
     pair_classifier_ : HintClassifier
         Takes differences of rows divided by `scale_`.
     scale_ : float
@@ -146,15 +148,17 @@ class HintRanker(BaseEstimator):
                 "comparisons; give at least one of them."
             )
         given, price = _read(comparisons, cost, n)
-        from_values = _compare(y, n, self.max_pairs, self.random_state)
-        given = np.concatenate([given, from_values])
-        price = np.concatenate([price, np.full(len(from_values), np.inf)])
+        values = _values(y, n)
         seed = int(check_random_state(self.random_state).randint(2**31))
+        # Rows are looked at in an order that does not depend on where they stand.
         order = np.argsort(content_keys(X, seed), kind="stable")
         place = np.empty(n, np.intp)
         place[order] = np.arange(n)
+        from_values = _compare(values[order], self.max_pairs, np.random.default_rng(seed))
+        given = np.concatenate([place[given], from_values])
+        price = np.concatenate([price, np.full(len(from_values), np.inf)])
         self.scale_ = float((X - X.mean(axis=0)).std()) or 1.0
-        found = self._learn(X[order] / self.scale_, place[given], price, seed)
+        found = self._learn(X[order] / self.scale_, given, price, seed)
         self.coef_ = np.ravel(self.pair_classifier_.decision_function(np.eye(X.shape[1])))
         # Pairs that are no rows of the problem follow the scores.
         self.ranking_ = order[in_order(n, found, (X @ self.coef_)[order])]
@@ -245,10 +249,10 @@ def _read(comparisons: Any, cost: Any, n: int) -> tuple[IntArray, FloatArray]:
     return pairs.astype(np.intp), np.array(np.broadcast_to(price, (len(pairs),)))
 
 
-def _compare(y: Any, n: int, most: int, random_state: Any) -> IntArray:
-    """Comparisons that values imply: all, or a chain and random ones where rows are many."""
+def _values(y: Any, n: int) -> FloatArray:
+    """Check values; NaN for all rows if there are none."""
     if y is None:
-        return np.empty((0, 2), np.intp)
+        return np.full(n, np.nan)
     values = column_or_1d(y, warn=True).astype(np.float64)
     if len(values) != n:
         raise ValueError(
@@ -257,16 +261,39 @@ def _compare(y: Any, n: int, most: int, random_state: Any) -> IntArray:
         )
     if np.isinf(values).any():
         raise ValueError("y holds infinity; expected numbers, or NaN where nothing is known.")
+    return values
+
+
+def _compare(values: FloatArray, most: int, rng: np.random.Generator) -> IntArray:
+    """Comparisons that values imply: all, or those of neighbouring values and random ones.
+
+    All between each two neighbouring values imply the others. Where these are more than `most`
+    too, each row is compared with one of the next lower value.
+    """
     rows = np.flatnonzero(~np.isnan(values))
-    if n * (n - 1) // 2 <= most:
+    if len(rows) * (len(rows) - 1) // 2 <= most:
         a, b = np.triu_indices(len(rows), 1)
         pairs = np.column_stack([rows[a], rows[b]])
     else:
-        # A chain of the values in order says it all; more of them to learn from at random.
-        chain = rows[np.argsort(-values[rows], kind="stable")]
-        rng = np.random.default_rng(0)
-        drawn = rng.choice(rows, (20 * len(rows), 2)) if len(rows) else np.empty((0, 2), np.intp)
-        pairs = np.concatenate([np.column_stack([chain[:-1], chain[1:]]), drawn])
+        pairs = np.concatenate(
+            [_next_lower(rows, values, most, rng), rng.choice(rows, (20 * len(rows), 2))]
+        )
     pairs = pairs[values[pairs[:, 0]] != values[pairs[:, 1]]]
     larger = values[pairs[:, 0]] > values[pairs[:, 1]]
     return np.where(larger[:, None], pairs, pairs[:, ::-1]).astype(np.intp)
+
+
+def _next_lower(
+    rows: IntArray, values: FloatArray, most: int, rng: np.random.Generator
+) -> IntArray:
+    """Rows with those of the next lower value: all if they are at most `most`, else one each."""
+    level = np.unique(-values[rows], return_inverse=True)[1]
+    rows, level = rows[np.argsort(level, kind="stable")], np.sort(level)
+    size = np.append(np.bincount(level), 0)
+    start, below = np.cumsum(size)[level], size[level + 1]  # of the next lower value
+    if below.sum() > most:
+        some = below > 0
+        return np.column_stack([rows[some], rows[start[some] + rng.integers(0, below[some])]])
+    first = np.cumsum(below) - below
+    nth = np.arange(below.sum()) - np.repeat(first, below)
+    return np.column_stack([np.repeat(rows, below), rows[np.repeat(start, below) + nth]])

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tacit.exceptions import NotConverged
 from tacit.oracles._partition_graph import CutGraph
 
 __all__ = ["Bounds", "Priced", "search"]
@@ -65,6 +64,8 @@ def search(
 ) -> Priced:
     """Cheapest partition found within the bounds, and a price near the best.
 
+    Where none was found its number of joined pairs is beyond the bounds.
+
     Parameters
     ----------
     at : function of a price and a partition to begin with
@@ -111,7 +112,7 @@ def search(
 
 
 def _joined(few: Priced, bounds: Bounds, graph: CutGraph, size: FloatArray) -> Priced:
-    """Join clusters, the best per pair first, until enough pairs are joined."""
+    """Join clusters, the best per pair first, until enough pairs are joined or none fits."""
     label, count = few.label.copy(), few.count
     ends = graph.shape.edges
     while count < bounds.lower:
@@ -119,16 +120,14 @@ def _joined(few: Priced, bounds: Bounds, graph: CutGraph, size: FloatArray) -> P
         k = int(own.max(initial=-1)) + 1
         low, high = np.sort(own[ends], axis=1).T
         apart = low != high
-        weight, pairs = np.zeros(k * k), np.zeros(k * k)
-        np.add.at(weight, (low * k + high)[apart], graph.strong[apart])
-        np.add.at(pairs, (low * k + high)[apart], size[apart])
-        fits = (pairs > 0) & (pairs <= bounds.upper - count)
+        key, both = np.unique((low * k + high)[apart], return_inverse=True)
+        weight, pairs = np.bincount(both, graph.weight[apart]), np.bincount(both, size[apart])
+        banned = np.bincount(both, graph.shape.hard[apart]) > 0
+        fits = (pairs > 0) & (pairs <= bounds.upper - count) & ~banned
         if not fits.any():
-            raise NotConverged(
-                f"no partition was found with {bounds.lower} to {bounds.upper} joined pairs; "
-                "bounds further apart are easier to meet."
-            )
+            break
         best = int(np.where(fits, weight / np.maximum(pairs, 1.0), -np.inf).argmax())
-        label = np.where(own == best // k, best % k, own).astype(np.int32)
+        one, other = divmod(int(key[best]), k)
+        label = np.where(own == one, other, own).astype(np.int32)
         count += int(pairs[best])
     return Priced(label, few.price, count, graph.value(label))

@@ -11,7 +11,10 @@ import numpy.typing as npt
 
 from tacit.hints._program import LabelProgram
 
-__all__ = ["Oracle", "OracleResult", "Verdict", "untreated"]
+__all__ = ["ROUNDED", "Oracle", "OracleResult", "Verdict", "rounding", "untreated"]
+
+# Roundings of each term in numpy's sums: some ten in blocks, then one for each doubling.
+ROUNDED = 32.0 * float(np.finfo(np.float64).eps)
 
 # What each part of a program does, in words, for an oracle that does not treat it.
 COUPLINGS = {
@@ -62,7 +65,7 @@ class Oracle(ABC):
     """Solves argmin_y <cost, Y> + S(y) for one program and many costs.
 
     An instance belongs to one program; it may keep what makes the next call cheaper (prices, a
-    basis), never what changes its answer's value.
+    basis), never what changes the value of an answer that is called exact.
 
     Notes
     -----
@@ -102,3 +105,17 @@ def untreated(program: LabelProgram, *treated: str) -> str:
     Parts are named as the fields of `LabelProgram` that couple rows.
     """
     return next((COUPLINGS[part] for part in program.couplings if part not in treated), "")
+
+
+def rounding(
+    program: LabelProgram, cost: npt.NDArray[np.floating], labels: npt.NDArray[np.integer]
+) -> float:
+    """Return what rounding may change in sums of a labeling's costs per row and per pair.
+
+    Costs of labels that are not chosen count too: they are summed and compared before.
+    """
+    size = np.abs(cost).max(axis=1, initial=0.0).sum(dtype=np.float64)
+    if program.unary is not None:
+        size += np.abs(program.unary).max(axis=1, initial=0.0).sum()
+    size += np.abs(program.pairs.cost(labels)).sum()
+    return ROUNDED * float(size)

@@ -16,7 +16,7 @@ from tacit.exceptions import InfeasibleHints
 from tacit.hints._program import LabelProgram
 from tacit.oracles._flow_solver import Flow, FlowSolver
 from tacit.oracles._flow_wiring import wire
-from tacit.oracles.base import Oracle, OracleResult, Verdict
+from tacit.oracles.base import ROUNDED, Oracle, OracleResult, Verdict
 
 __all__ = ["FlowOracle"]
 
@@ -24,8 +24,6 @@ FloatArray = npt.NDArray[np.float64]
 
 # What rounding may leave of the gap, relative to the value, for calling the answer exact.
 CLOSED = 1e-9
-# Roundings of each term in numpy's sums: some ten in blocks, then one for each doubling.
-ROUNDED = 32.0
 
 
 class FlowOracle(Oracle):
@@ -115,7 +113,7 @@ class FlowOracle(Oracle):
         )
         value = float(sum(t.sum(dtype=np.float64) for t in terms))
         size += sum(np.abs(t).sum(dtype=np.float64) for t in terms)
-        gap = found.gap + ROUNDED * float(np.finfo(float).eps * size)
+        gap = found.gap + ROUNDED * float(size)
         exact = gap <= CLOSED * (1.0 + abs(value))
         return OracleResult(labels[joined.component], value, value - gap, exact)
 

@@ -21,7 +21,7 @@ from tacit.oracles._bare import some_labeling
 from tacit.oracles._dual import Bounds, Piece, charge, search_many, search_one
 from tacit.oracles._graph import arrange, energy, prune
 from tacit.oracles._repair import Repair, component_groups, member_matrix
-from tacit.oracles.base import Oracle, OracleResult, Verdict, untreated
+from tacit.oracles.base import Oracle, OracleResult, Verdict, rounding, untreated
 from tacit.oracles.linear_program import MixedIntegerOracle
 from tacit.oracles.trws import TRWSOracle
 
@@ -130,10 +130,11 @@ class LagrangianOracle(Oracle):
         labels = labels[self.program.contraction.component]
         value = float(cost[np.arange(len(labels)), labels].sum(dtype=np.float64))
         value += self.program.value(labels)
-        # The gap is that of the reduced costs: an offset of the costs costs no digits.
+        # The gap is that of the reduced costs, whose rounding comes on top.
         gap = max(reached - bound, 0.0)
+        below = gap + rounding(self.program, cost, labels)
         exact = bool(gap <= CLOSED * max(abs(reached), run.size))
-        return OracleResult(labels, value, value - gap, exact)
+        return OracleResult(labels, value, float(value - below), exact)
 
     def _inner_program(self) -> LabelProgram:
         """Components in the graph's order, without their costs, which come with each call."""

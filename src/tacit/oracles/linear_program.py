@@ -254,7 +254,7 @@ def _rounding(program: LabelProgram, cost: npt.NDArray[np.floating]) -> float:
     pairs = program.pairs
     largest = np.where(np.isfinite(pairs.tables), np.abs(pairs.tables), 0.0).max(axis=(1, 2))
     size = float(np.abs(cost).max(axis=1).sum())
-    size += float(pairs.weight @ largest[pairs.table]) if len(pairs) else 0.0
+    size += float(np.abs(pairs.weight) @ largest[pairs.table]) if len(pairs) else 0.0
     if program.unary is not None:
         size += float(np.abs(program.unary).max(axis=1).sum())
     size += float(program.cliques.weight.sum())

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tacit.exceptions import InfeasibleHints
+from tacit.exceptions import InfeasibleHints, NotConverged
 from tacit.hints._program import Counts, LabelProgram
 from tacit.hints._structures import ItemPairs
+from tacit.oracles._bare import some_labeling
 from tacit.oracles._pair_oracle import Found, PairOracle
 from tacit.oracles._partition_bound import WORK, packing_bound
 from tacit.oracles._partition_contract import contract
@@ -29,6 +30,7 @@ from tacit.oracles._partition_moves import improve
 from tacit.oracles._partition_share import Bounds, Priced, search
 from tacit.oracles._row_generation import Until
 from tacit.oracles.base import Verdict
+from tacit.oracles.linear_program import MixedIntegerOracle
 
 __all__ = ["PartitionOracle"]
 
@@ -40,6 +42,8 @@ Labels = npt.NDArray[np.int32]
 # bound. A complete graph of 150 items (11,175 edges) that is nearly a partition closes in 2 s; one
 # without any structure closes with 30 items (435) in 8 s, and not with 40.
 LP_EDGES, WHOLE_EDGES = 12_000, 5_000
+# Of each term of a bound that a price moves.
+ROUNDED = 4.0 * float(np.finfo(float).eps)
 # Steps of search per edge for the packed cycles of one quick call.
 QUICK_WORK = 20
 
@@ -118,19 +122,43 @@ class PartitionOracle(PairOracle[Shape]):
 
         def at(price: float, start: Labels | None) -> Priced:
             label = _searched(priced(price), start)
-            count = within + int(size[~graph.cut(label)].sum())
-            return Priced(label, price, count, graph.value(label))
+            return Priced(label, price, self._joined(graph, label), graph.value(label))
 
         scale = float(np.abs(graph.weight).mean()) if len(graph.weight) else 1.0
         found = search(at, bounds, last, scale or 1.0, graph, size)
+        if bounds.side(found.count) != 0:
+            found = self._known(graph, last, found)
         own, bound = self._at(priced(found.price), found.label, until)
-        count = within + int(size[~graph.cut(own)].sum())
+        count = self._joined(graph, own)
         if bounds.side(count) == 0 and graph.value(own) < found.value:
             found = Priced(own, found.price, count, graph.value(own))
         # In the price's units every joined pair pays p; the graph pays for cut ones.
         able = within + float(size[~shape.hard].sum())
-        bound += found.price * able - bounds.most(found.price)
+        paid, most = found.price * able, bounds.most(found.price)
+        bound += paid - most - ROUNDED * (abs(bound) + abs(paid) + abs(most))
         return self._found(graph, found.label, bound), found
+
+    def _known(self, graph: CutGraph, last: Priced | None, found: Priced) -> Priced:
+        """Return a partition within the bounds where the prices lead to none.
+
+        It is the last one, or else comes from branch and bound.
+        """
+        label = None if last is None else last.label
+        if label is None:
+            if not (verdict := MixedIntegerOracle.accepts(self.program)):
+                raise NotConverged(
+                    f"no partition was found whose number of joined pairs is within its bounds, "
+                    f"and {verdict.reason}; bounds further apart are easier to meet."
+                )
+            group = self.program.partitions[0].groups(some_labeling(self.program))
+            label = np.empty(graph.n, np.int32)
+            label[graph.shape.node] = group
+        return Priced(label, 0.0, self._joined(graph, label), graph.value(label))
+
+    def _joined(self, graph: CutGraph, label: Labels) -> int:
+        """How many pairs a partition joins."""
+        edge = graph.shape.edge
+        return int((~np.append(graph.cut(label), False)[edge]).sum())
 
     def _found(self, graph: CutGraph, label: Labels, bound: float) -> Found:
         cut = np.append(graph.cut(label), False)  # the last for pairs within a node, at edge -1
@@ -147,9 +175,11 @@ def _searched(graph: CutGraph, last: Labels | None) -> Labels:
 
 def _solve_parts(graph: CutGraph, label: Labels, until: Until) -> tuple[Labels, float]:
     """Best partition of each part that positive edges connect, small ones first."""
-    label = label.copy()
     # Every edge between parts is cut, at a cost of 0 or less.
     component = graph.components()
+    # Clusters are named by one of their nodes, so that those of different parts differ.
+    first = np.unique(component, return_index=True)[1]
+    solved = first[component].astype(np.int32)
     ends = component[graph.shape.edges]
     bound = float(np.minimum(graph.weight[ends[:, 0] != ends[:, 1]], 0.0).sum())
     for part, nodes in _parts(graph, component):
@@ -157,21 +187,20 @@ def _solve_parts(graph: CutGraph, label: Labels, until: Until) -> tuple[Labels, 
         m = len(part.weight)
         if m <= LP_EDGES and part.value(own) > least:
             own, least = close(part, own, m <= WHOLE_EDGES, until, least)
-        # Clusters are named by one of their nodes: those of different parts differ.
         _, first, which = np.unique(own, return_index=True, return_inverse=True)
-        label[nodes] = nodes[first[which]]
+        solved[nodes] = nodes[first[which]]
         bound += least
-    return label, bound
+    return solved, bound
 
 
 def _parts(
     graph: CutGraph, component: npt.NDArray[np.int32]
 ) -> Iterator[tuple[CutGraph, npt.NDArray[np.intp]]]:
-    """Yield each part that is not joined for free, with its nodes."""
+    """Yield each part that is not best joined as a whole, with its nodes."""
     repels = (graph.weight < 0) | graph.shape.hard
     place = np.empty(graph.n, np.intp)
     for nodes, kept in blocks(component, graph.shape.edges):
-        if not repels[kept].any():  # the moves have left it whole
+        if not repels[kept].any():
             continue
         n, m = len(nodes), len(kept)
         place[nodes] = np.arange(n)

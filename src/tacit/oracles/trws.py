@@ -23,7 +23,7 @@ from tacit.oracles._bare import some_labeling
 from tacit.oracles._graph import arrange, energy, prune
 from tacit.oracles._icm import Polish
 from tacit.oracles._trws_kernel import decode, lower_bound, sweep
-from tacit.oracles.base import Oracle, OracleResult, Verdict, untreated
+from tacit.oracles.base import Oracle, OracleResult, Verdict, rounding, untreated
 
 __all__ = ["TRWSOracle"]
 
@@ -118,10 +118,11 @@ class TRWSOracle(Oracle):
         labels = labels[self._contraction.component]
         value = float(cost[np.arange(len(labels)), labels].sum(dtype=np.float64))
         value += self.program.value(labels)
-        # The gap is that of the reduced costs: an offset of the costs costs no digits.
+        # The gap is that of the reduced costs, whose rounding comes on top.
         gap = max(reached - bound, 0.0)
+        below = gap + rounding(self.program, cost, labels)
         exact = bool(gap <= CLOSED * max(abs(reached), size))
-        return OracleResult(labels, value, value - gap, exact)
+        return OracleResult(labels, value, float(value - below), exact)
 
     def _size(self, own: FloatArray) -> float:
         """Largest finite term."""
