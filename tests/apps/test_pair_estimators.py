@@ -115,6 +115,24 @@ def test_values_are_comparisons_and_some_may_be_unknown():
     assert ranker.ranking_.tolist() == list(range(11, -1, -1))
 
 
+def test_many_values_are_all_kept_whatever_the_order_of_the_rows():
+    """More pairs than may be learned from, with ties: neighbouring values say all."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.where(rng.random(60) < 0.2, np.nan, np.round(2.0 * rng.normal(size=60)))
+    first = HintRanker(random_state=0, max_pairs=600, n_random=3).fit(X, y)
+    place = np.empty(60, int)
+    place[first.ranking_] = np.arange(60)
+    a, b = np.nonzero(y[:, None] > y)
+    assert len(a) > 600
+    assert (place[a] < place[b]).all()
+    order = rng.permutation(60)
+    second = HintRanker(random_state=0, max_pairs=600, n_random=3).fit(X[order], y[order])
+    assert np.array_equal(order[second.ranking_], first.ranking_)
+    few = HintRanker(random_state=0, max_pairs=50, n_random=1).fit(X, np.sign(y))
+    assert sorted(few.ranking_) == list(range(60))
+
+
 def test_circles_are_refused_unless_they_cost():
     X, circle = np.eye(3), [(0, 1), (1, 2), (2, 0)]
     with pytest.raises(InfeasibleHints):
