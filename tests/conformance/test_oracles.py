@@ -425,7 +425,7 @@ def test_every_oracle_has_a_name_and_a_summary_and_gives_reasons(oracle):
 
 
 @pytest.mark.parametrize("oracle", list(ORACLES.values()), ids=list(ORACLES))
-@pytest.mark.parametrize(("n", "n_classes"), [(1, 1), (1, 3), (4, 1)])
+@pytest.mark.parametrize(("n", "n_classes"), [(0, 2), (1, 1), (1, 3), (4, 1)])
 def test_the_smallest_programs(oracle, n, n_classes):
     program = LabelProgram(n, n_classes)
     if not oracle.accepts(program):

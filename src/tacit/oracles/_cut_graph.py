@@ -96,7 +96,7 @@ def banded(n: int, edges: IntArray) -> tuple[Banded, Int32Array] | None:
     Parallel edges would share a slot; they make it None too.
     """
     most = MAX_SLOTS_PER_ARC * 2 * len(edges)
-    if 2.0 * n > most:
+    if len(edges) == 0 or 2.0 * n > most:
         return None
     apart = np.zeros(n, np.bool_)
     _distances(edges, apart)

@@ -50,7 +50,9 @@ def arrange(pairs: Pairs, n_nodes: int) -> tuple[Graph, IntArray]:
     """
     u, v = pairs.edges.T
     links = sp.coo_array((np.ones(len(u), np.int8), (u, v)), (n_nodes, n_nodes))
-    node = np.asarray(reverse_cuthill_mckee(sp.csr_array(links + links.T), True), np.intp)
+    node = np.arange(n_nodes)
+    if len(u):
+        node = np.asarray(reverse_cuthill_mckee(sp.csr_array(links + links.T), True), np.intp)
     place = np.empty(n_nodes, np.int32)
     place[node] = np.arange(n_nodes, dtype=np.int32)
     tail, head = np.minimum(place[u], place[v]), np.maximum(place[u], place[v])

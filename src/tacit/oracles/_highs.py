@@ -48,6 +48,7 @@ class Model:
 
         self.integer = integer
         self.width = len(columns.cap)
+        self._zeros_fit = bool((columns.lower <= 0).all() and (columns.upper >= 0).all())
         self._h = highspy.Highs()
         for option, value in {
             "output_flag": False,
@@ -79,6 +80,9 @@ class Model:
         start: FloatArray | None = None,
     ) -> Answer:
         """Minimise for new costs; `fresh` forgets the basis, `start` is a known solution."""
+        if self.width == 0:  # HiGHS has no answer to a program without columns
+            none = np.zeros(self._h.getNumRow())
+            return Answer(np.empty(0), none, 0.0, not self._zeros_fit, self._zeros_fit)
         h = self._h
         h.changeColsCost(self.width, self._all, cost)
         if fresh or self.integer:

@@ -180,7 +180,7 @@ class Relaxation:
         p[(p < 0) & np.isinf(self.upper)] = 0.0
         side = np.where(p > 0, self.lower, np.where(p < 0, self.upper, 0.0))
         reduced = column_cost - self._transposed @ p
-        labels = reduced[: self.n_labels].reshape(k, -1)
+        labels = reduced[: self.n_labels].reshape(k, self.n_classes)
         labels = np.where(self.contraction.allowed, labels, np.inf).min(axis=1, initial=np.inf)
         rest = np.minimum(reduced[self.n_labels :], 0.0) * self.cap[self.n_labels :]
         size = self.n_choices * float(np.abs(column_cost).max(initial=0.0))
