@@ -119,6 +119,17 @@ def test_a_planted_order_of_200_items_is_found():
     assert np.array_equal(oracle.solve(0.9 * cost).labels, before), "warm, from the same order"
 
 
+@pytest.mark.parametrize("share", [1.0, 0.1])
+def test_units_change_nothing(share):
+    """Powers of two change no digit; a tenth of the pairs is known."""
+    pairs, before, cost = planted(60, 1.5, seed=3, share=share)
+    known = np.where(np.arange(len(pairs)) % 10 == 0, before, -1)
+    program = program_of(pairs, known)
+    labels = OrderOracle(program, exact=False).solve(cost).labels
+    for unit in (2.0**-60, 2.0**60):
+        assert np.array_equal(OrderOracle(program, exact=False).solve(cost * unit).labels, labels)
+
+
 @pytest.mark.parametrize("share", [1.0, 0.2])
 def test_a_noisy_order_is_solved_to_its_bound(share):
     pairs, before, cost = planted(40, 0.7, seed=3, share=share)

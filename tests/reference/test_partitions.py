@@ -173,6 +173,19 @@ def test_a_planted_partition_of_200_items_is_found(share, noise):
     assert np.array_equal(oracle.solve(0.9 * cost).labels, joined), "warm, from the same partition"
 
 
+@pytest.mark.parametrize("share", [1.0, 0.1])
+def test_units_change_nothing(share):
+    """Powers of two change no digit; a tenth of the pairs is known."""
+    pairs, joined, cost = planted(60, 4, 1.5, seed=3, share=share)
+    known = np.where(np.arange(len(pairs)) % 10 == 0, joined, -1)
+    program = program_of(pairs, known)
+    labels = PartitionOracle(program, exact=False).solve(cost).labels
+    for unit in (2.0**-60, 2.0**60):
+        assert np.array_equal(
+            PartitionOracle(program, exact=False).solve(cost * unit).labels, labels
+        )
+
+
 def test_a_planted_partition_is_proven():
     pairs, joined, cost = planted(60, 5, 0.6, seed=2)
     result = PartitionOracle(program_of(pairs, np.full(len(pairs), -1))).solve(cost)

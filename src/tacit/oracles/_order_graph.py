@@ -26,7 +26,14 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from tacit.exceptions import InfeasibleHints
-from tacit.oracles._partition_graph import DENSE_NODES, DENSE_SHARE, Adjacency, adjacency
+from tacit.oracles._partition_graph import (
+    DENSE_NODES,
+    DENSE_SHARE,
+    Adjacency,
+    adjacency,
+    dear,
+    rounding,
+)
 from tacit.oracles._partition_heap import jit, pop, push
 
 __all__ = ["OrderGraph", "Pairing", "rank"]
@@ -143,7 +150,12 @@ class OrderGraph:
     @cached_property
     def strong(self) -> FloatArray:
         """Gains for local search: breaking what is certain costs more than all the rest."""
-        return self.gain + self.pairing.hard * (1.0 + float(np.abs(self.gain).sum()))
+        return self.gain + self.pairing.hard * dear(self.gain)
+
+    @cached_property
+    def tiny(self) -> float:
+        """Gains of local search below this are rounding of its sums."""
+        return rounding(self.pairing.edges, self.strong, self.pairing.hard)
 
     @cached_property
     def matrix(self) -> FloatArray:
@@ -191,7 +203,7 @@ class OrderGraph:
         arcs = _directed(self.pairing.edges[hard != 0], hard[hard != 0])
         component = self.components()
         # Components first: any score that is larger for earlier ones by more than all scores.
-        spread = 1.0 + float(np.ptp(score)) if len(score) else 1.0
+        spread = (2.0 * float(np.ptp(score)) if len(score) else 0.0) or 1.0
         return rank(self.n, arcs, score - spread * component)
 
     def part(self, items: IntArray, kept: IntArray) -> OrderGraph:

@@ -24,8 +24,6 @@ IntArray = npt.NDArray[np.intp]
 
 # Sweeps, at most; ten are usual.
 SWEEPS = 1000
-# Gains below this share of all costs are rounding.
-TINY = 1e-13
 # Share of the items that a kick moves, but at least so many.
 KICKED, KICKED_LEAST = 0.02, 3
 
@@ -33,13 +31,12 @@ KICKED, KICKED_LEAST = 0.02, 3
 def insert(graph: OrderGraph, order: IntArray, sweeps: int = SWEEPS) -> IntArray:
     """Return an order that no insertion makes better; never a worse one."""
     order = np.array(order, np.int64)
-    tiny = TINY * (1.0 + float(np.abs(graph.strong).sum()))
     if graph.pairing.dense:
-        _insert_matrix(graph.matrix, order, tiny, sweeps)
+        _insert_matrix(graph.matrix, order, graph.tiny, sweeps)
     else:
         around = graph.pairing.adjacency
         gain = graph.strong[around.edge] * graph.pairing.away
-        _insert_edges(around.indptr, around.neighbor, gain, order, tiny, sweeps)
+        _insert_edges(around.indptr, around.neighbor, gain, order, graph.tiny, sweeps)
     return order
 
 

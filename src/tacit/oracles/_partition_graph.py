@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,7 @@ from scipy.sparse.csgraph import connected_components
 
 from tacit.exceptions import InfeasibleHints
 
-__all__ = ["Adjacency", "CutGraph", "Shape", "adjacency", "blocks"]
+__all__ = ["Adjacency", "CutGraph", "Shape", "adjacency", "blocks", "dear", "rounding"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -34,6 +35,8 @@ BoolArray = npt.NDArray[np.bool_]
 # Graphs of at most so many nodes with at least this share of all pairs are matrices: a move then
 # reads a row of it (128 MB at the limit).
 DENSE_NODES, DENSE_SHARE = 4000, 0.25
+# Share of the weights summed that is rounding.
+TINY = 1e-13
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,12 @@ class CutGraph:
     @cached_property
     def strong(self) -> FloatArray:
         """Weights for local search: joining what must be apart costs more than all the rest."""
-        return np.where(self.shape.hard, -1.0 - float(np.abs(self.weight).sum()), self.weight)
+        return np.where(self.shape.hard, -dear(self.weight), self.weight)
+
+    @cached_property
+    def tiny(self) -> float:
+        """Gains of local search below this are rounding of its sums."""
+        return rounding(self.shape.edges, self.strong, self.shape.hard)
 
     @cached_property
     def matrix(self) -> FloatArray:
@@ -162,6 +170,18 @@ class CutGraph:
         links = self.shape.edges[self.weight > 0]
         graph = sp.coo_array((np.ones(len(links), np.int8), links.T), (self.n, self.n))
         return np.asarray(connected_components(graph, directed=False)[1], np.int32)
+
+
+def dear(weight: FloatArray) -> float:
+    """Return more than all weights together, in their own units."""
+    return 2.0 * float(np.abs(weight).sum()) or 1.0
+
+
+def rounding(edges: IntArray, strong: FloatArray, hard: npt.NDArray[Any]) -> float:
+    """Return a share of all weights; of those that hold for certain a node meets only its own."""
+    size, held = np.abs(strong), hard != 0
+    most = np.bincount(edges[held].ravel(), minlength=1).max(initial=0)
+    return TINY * float(size[~held].sum() + most * size[held].max(initial=0.0))
 
 
 def adjacency(n: int, edges: IntArray) -> Adjacency:

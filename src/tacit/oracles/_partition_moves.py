@@ -25,8 +25,6 @@ __all__ = ["improve"]
 SWEEPS = 100
 # A sequence ends so many moves after its best prefix, and that prefix's length more.
 PATIENCE = 50
-# Gains below this share of all weights are rounding.
-TINY = 1e-13
 
 
 def improve(
@@ -38,14 +36,15 @@ def improve(
     _, start = np.unique(label, return_inverse=True)
     improved = np.asarray(start, np.int32)
     dense, weight = graph.shape.dense, graph.strong
-    tiny = TINY * (1.0 + float(np.abs(weight).sum()))
     W = graph.matrix if dense else np.empty((0, 0))
     if dense:
         beside = np.empty(0, np.intp), np.empty(0, np.int32), np.empty(0)
     else:
         around = graph.shape.adjacency
         beside = around.indptr, around.neighbor, weight[around.edge]
-    _sweeps(dense, W, *beside, graph.shape.edges.astype(np.int32), weight, improved, tiny, sweeps)
+    _sweeps(
+        dense, W, *beside, graph.shape.edges.astype(np.int32), weight, improved, graph.tiny, sweeps
+    )
     return improved
 
 
