@@ -37,6 +37,23 @@ def test_large_offsets_leave_bounds_below_the_optimum(name):
         assert result.bound <= result.value
 
 
+@pytest.mark.parametrize("name", ["trws", "lagrangian", "qpbo", "graph_cut", "expansion", "swap"])
+def test_costs_that_cancel_leave_bounds_below_the_optimum(name):
+    """Costs and the program's own are far larger than their sums."""
+    known = hints.Potts(CHAIN, 0.0)
+    if name == "lagrangian":
+        known = known + hints.Count([np.arange(N)], 0, N)
+    for seed in range(4):
+        cost = 10.0 ** np.random.default_rng(seed).uniform(0, 12, (N, 2))
+        own = -np.round(cost, 3)
+        result = ORACLES[name]((known + hints.Cost(own)).compile(N, CLASSES)).solve(cost)
+        sums = [
+            [Fraction(a) + Fraction(b) for a, b in zip(*r, strict=True)]
+            for r in zip(cost, own, strict=True)
+        ]
+        assert Fraction(result.bound) <= sum(min(row) for row in sums)
+
+
 def test_negative_pairs_round_like_positive_ones():
     cost = np.zeros((N, 2))
     there, back = (_rounding(hints.Potts(CHAIN, w).compile(N, CLASSES), cost) for w in (3.0, -3.0))

@@ -17,7 +17,7 @@ from tacit.hints._program import LabelProgram
 from tacit.hints._structures import Cliques
 from tacit.oracles._moves import Field
 from tacit.oracles._moves_kernel import first_beyond_expansion, first_beyond_swap
-from tacit.oracles.base import Oracle, OracleResult, Verdict, untreated
+from tacit.oracles.base import Oracle, OracleResult, Verdict, rounding, untreated
 from tacit.oracles.trws import TRWSOracle
 
 __all__ = ["ExpansionOracle", "SwapOracle"]
@@ -81,8 +81,9 @@ class _MoveOracle(Oracle):
         chosen = labels[self._contraction.component]
         value = float(cost[np.arange(len(chosen)), chosen].sum(dtype=np.float64))
         value += self.program.value(chosen)
-        margin = 64 * np.finfo(float).eps * (size + abs(value))
-        bound = min(bound - margin, value)
+        margin = 64 * float(np.finfo(float).eps) * (size + abs(value))
+        margin += rounding(self.program, cost, chosen)
+        bound = float(min(bound - margin, value))
         # Against what is paid above each row's least: an offset of the costs closes no gap.
         reached = abs(value - float(least.sum()))
         exact = bool(value - bound <= CLOSED * reached + 2.0 * margin)
