@@ -76,6 +76,8 @@ class Oracle(ABC):
     """Whether `solve` takes costs of any array library where they lie; else numpy ones."""
     approximate: ClassVar[bool] = False
     """Whether answers may be above the optimum; they say so, with a proven bound."""
+    slow: ClassVar[bool] = False
+    """Whether a call is a search of its own, so that solvers should make few of them."""
 
     def __init__(self, program: LabelProgram) -> None:
         self.program = program

@@ -55,11 +55,11 @@ KEEP = Plan(ridge=10.0, first=1.0, growth=1.05)
 # Where few reheats may follow, the first start melts, too: kept labels of counted rows are far from
 # the best until then (one reheat leaves 2 to 5 % of the objective, a melt without any 0.3 %).
 MELT = Plan(ridge=1.0, first=1.5, growth=1.045)
-# Counted rows are started in turn from soft labels, from the cheapest labels for smooth random
-# scores, and from those for random costs: what one of them never finds another does. A guess costs
-# a fraction of an anneal, so that the best of a few is taken; of more where rows are few: with ten
-# rows there are many minima of nearly the same depth, and none of them is far from a guess.
-KINDS: tuple[Plan | Guess, ...] = (KEEP, smooth_labels, random_labels, MELT)
+# Counted rows are started in turn from soft labels, twice, from the cheapest labels for random
+# costs, and from those for smooth random scores: what one of them never finds another does. A
+# guess costs a fraction of an anneal, so that the best of a few is taken; of more where rows are
+# few: with ten rows there are many minima of nearly the same depth, none of them far from a guess.
+KINDS: tuple[Plan | Guess, ...] = (KEEP, MELT, random_labels, smooth_labels)
 GUESSES, MORE_GUESSES, GUESSED_ROWS = 5, 30, 1200
 # A reheat goes back to a few times the transition from the best answer of its start and keeps its
 # multiplier: poor minima do not survive that, good ones do.
@@ -67,6 +67,8 @@ REHEAT, SPREAD, GROWTH_REHEAT = 3.0, 0.7, 1.06
 MAX_REHEATS, PATIENCE = 8, 3
 # Starts go on until two of them agree on the best objective, once there are MIN_STARTS.
 MIN_STARTS, MAX_STARTS, AGREE, IMPROVED = 3, 6, 2e-3, 1e-4
+# Where a label step is a search of its own, fewer of both.
+SLOW_STARTS, SLOW_REHEATS = 2, 2
 # A sample of many rows has far more rows than weights, and starts there differ little.
 MAX_STARTS_PART = 3
 # Ends are compared after a fit to this gap, in at most so many iterations a label step.
@@ -205,10 +207,16 @@ class ADMM:
         if not self._counted:
             return True
         first, *others = sorted(ends, key=lambda s: s.objective)
-        if len(ends) >= (MAX_STARTS_PART if self.part else MAX_STARTS):
+        if len(ends) >= self._most_starts:
             return True
         agree = bool(others) and others[0].objective - first.objective <= AGREE * first.fit
         return agree and len(ends) >= MIN_STARTS
+
+    @property
+    def _most_starts(self) -> int:
+        if self.oracle.slow:
+            return SLOW_STARTS
+        return MAX_STARTS_PART if self.part else MAX_STARTS
 
     def _start(self, number: int, objectives: list[float]) -> State:
         """One start, and reheats as long as they help."""
@@ -279,7 +287,9 @@ class ADMM:
     def _reheats(self) -> int:
         if isinstance(self.n_reheats, int):
             return self.n_reheats
-        return MAX_REHEATS if self._counted else 0
+        if not self._counted:
+            return 0
+        return SLOW_REHEATS if self.oracle.slow else MAX_REHEATS
 
     @property
     def _transition(self) -> float:
