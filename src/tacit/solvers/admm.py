@@ -55,11 +55,11 @@ KEEP = Plan(ridge=10.0, first=1.0, growth=1.05)
 # Where few reheats may follow, the first start melts, too: kept labels of counted rows are far from
 # the best until then (one reheat leaves 2 to 5 % of the objective, a melt without any 0.3 %).
 MELT = Plan(ridge=1.0, first=1.5, growth=1.045)
-# Counted rows are started in turn from soft labels, twice, from the cheapest labels for random
-# costs, and from those for smooth random scores: what one of them never finds another does. A
-# guess costs a fraction of an anneal, so that the best of a few is taken; of more where rows are
-# few: with ten rows there are many minima of nearly the same depth, none of them far from a guess.
-KINDS: tuple[Plan | Guess, ...] = (KEEP, MELT, random_labels, smooth_labels)
+# Counted rows are started from soft labels, twice, then from guesses: the cheapest labels for smooth
+# random scores, and for random costs. What one of them never finds another does. A guess costs a
+# fraction of an anneal, so that the best of a few of both is taken; of more where rows are few:
+# with ten rows there are many minima of nearly the same depth, none of them far from a guess.
+PLANS = (KEEP, MELT)
 GUESSES, MORE_GUESSES, GUESSED_ROWS = 5, 30, 1200
 # A reheat goes back to a few times the transition from the best answer of its start and keeps its
 # multiplier: poor minima do not survive that, good ones do.
@@ -234,11 +234,12 @@ class ADMM:
 
     def _begin(self, number: int, objectives: list[float]) -> State:
         """First answer of a start: an anneal from soft labels, or a fit to guessed ones."""
-        kind = KINDS[number % len(KINDS)] if self._counted else KEEP
-        if not isinstance(kind, Plan):
+        if self._counted and number >= len(PLANS):
             count = min(max(GUESSES, GUESSED_ROWS // self.problem.n), MORE_GUESSES)
-            return _lowest([self._guess(kind, objectives) for _ in range(count)])
-        plan = MELT if self._counted and self._reheats < PATIENCE else kind
+            guesses = count * (smooth_labels, random_labels)
+            return _lowest([self._guess(guess, objectives) for guess in guesses])
+        melts = self._counted and (number > 0 or self._reheats < PATIENCE)
+        plan = PLANS[int(melts)]
         soft = soft_labels(self.problem, self.oracle, self.rng, self.loop, sampled=number > 0)
         F, dual = start_from(self.problem, self._coarse, soft, plan.ridge)
         unit = self.problem.unit_weight
