@@ -30,7 +30,9 @@ class Hints(Hint):
         parts, flat = list(parts), list[Hint]()
         for part in parts:
             if not isinstance(part, Hint):
-                raise TypeError(f"expected hints, got {type(part).__name__}: {part!r}.")
+                raise TypeError(
+                    f"expected hints, got {type(part).__name__}: {part!r:.60}. Join several with +."
+                )
             flat.extend(part.parts if isinstance(part, Hints) else [part])
         self.parts: tuple[Hint, ...] = tuple(flat)
         self._over: int | None = _one_number([p._over for p in parts if isinstance(p, Hints)])

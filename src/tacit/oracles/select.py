@@ -108,7 +108,7 @@ def select_oracle(program: LabelProgram, name: str | None = None) -> Choice:
     Raises
     ------
     NoOracle
-        If none accepts; the message lists every reason.
+        If none accepts, or not the one that is named; the message lists every reason.
     """
     if name is not None and name not in ORACLES:
         raise ValueError(f"oracle={name!r} is not known; choose one of {', '.join(ORACLES)}.")
@@ -118,6 +118,11 @@ def select_oracle(program: LabelProgram, name: str | None = None) -> Choice:
         tried.append((cls.name, verdict))
         if verdict.ok:
             return Choice(cls, tuple(tried))
+    if name is not None:
+        raise NoOracle(
+            f"oracle={name!r} does not accept these hints: {tried[0][1].reason}. Without a name "
+            "the best one that does is chosen."
+        )
     reasons = "; ".join(f"{n}: {v.reason}" for n, v in tried)
     raise NoOracle(f"no oracle accepts these hints ({reasons}).")
 
