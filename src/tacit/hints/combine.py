@@ -241,6 +241,8 @@ def merge(n: int, n_classes: int, programs: Iterable[LabelProgram]) -> LabelProg
 def _merge_pairs(n_classes: int, parts: list[Pairs]) -> Pairs:
     if not parts:
         return Pairs.none(n_classes)
+    if len(parts) == 1:  # of a large grid a copy is as much as its hint
+        return parts[0]
     shift = np.cumsum([0, *(len(p.tables) for p in parts[:-1])])
     return Pairs(
         np.concatenate([p.edges for p in parts]),

@@ -91,7 +91,7 @@ def select_oracle(program: LabelProgram, name: str | None = None) -> Choice:
     6. ``lp``: overlapping counts, linear rows, flows; dual simplex, integers where fractional.
     7. ``partition``: pairs of items joined or apart; contraction, moves, cutting planes.
     8. ``order``: pairs of items before or behind; insertion moves, cutting planes.
-    9. ``small``: pairs with cycles, also beside counts, of few rows; branch and bound.
+    9. ``small``: pairs with cycles and cliques, also beside counts, of few rows; branch and bound.
     10. ``expansion``: metric pairs and cliques; moves by cuts, approximate with a proven bound.
     11. ``qpbo``: any pairs of two labels; roof duality, approximate with a proven bound.
     12. ``trws``: pairs of any kind; message passing, approximate with a proven bound.
