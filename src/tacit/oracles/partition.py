@@ -43,8 +43,9 @@ Labels = npt.NDArray[np.int32]
 LP_EDGES, WHOLE_EDGES = 12_000, 5_000
 # Steps of search per edge for the packed cycles of one quick call.
 QUICK_WORK = 20
-# Pairs up to which branch and bound says whether there is a partition within bounds on the number
-# of joined pairs, where none was found: .1 to .6 s with 12 items (66 pairs), 10 s with 20 (190).
+# Rows up to which branch and bound finds the best partition within bounds on the number of joined
+# pairs, or that there is none, where prices and moves do not: .1 to .6 s with 12 items (66 pairs),
+# up to .8 s with 15 (105), 10 s with 20 (190).
 BRANCHED_PAIRS = 105
 
 
@@ -78,17 +79,21 @@ class PartitionOracle(PairOracle[Shape]):
         return Verdict(True, f"{verdict.reason} but a bound on how many are joined")
 
     def solve(self, cost: npt.NDArray[np.floating]) -> OracleResult:  # noqa: D102
+        found, few = None, self.program.n <= BRANCHED_PAIRS
         try:
-            return super().solve(cost)
+            found = super().solve(cost)
         except NotConverged:  # a price and moves do not find all that there is
-            if sum(len(part.rows) for part in self._parts) > BRANCHED_PAIRS:
+            if not few:
                 raise
+        if found is not None and not (self._bounds and few and self.exact and not found.exact):
+            return found
         whole = MixedIntegerOracle(
             self.program,
             gap=0.0 if self.exact else np.inf,  # any that fits will do in a step
             time_limit=self.time_limit,
             max_nodes=self.max_nodes,
             deadline=self.deadline,
+            known=None if found is None else found.labels,
         )
         return whole.solve(cost)
 
