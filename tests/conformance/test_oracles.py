@@ -120,7 +120,7 @@ def test_every_oracle_is_reached(name):
         "qpbo": (400, 2, large + unlike),
         "trws": (400, 3, large + unlike),
         "lagrangian": (400, 2, large + hints.Share({0: 0.3})),
-        "milp": (3, 2, hints.Same([[0, 1, 2]], 1.0) + Count(rows, {0: 1})),
+        "milp": (3, 2, hints.Partition(3) + hints.Potts(rows)),
     }[name]
     program = known.compile(n, hints._classes.ClassCodes(list(range(n_classes))))
     assert select_oracle(program).oracle.name == name
