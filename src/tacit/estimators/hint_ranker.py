@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from tacit.estimators.hint_classifier import HintClassifier
-from tacit.exceptions import CollapseWarning
+from tacit.exceptions import CollapseWarning, InfeasibleHints
 from tacit.features import pair_features
 from tacit.hints import Cost, Hint, Labels, Order
 from tacit.oracles._order_graph import rank as in_order
@@ -22,6 +25,9 @@ __all__ = ["HintRanker"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
+
+# Rows of a cycle that a message names.
+MOST_SHOWN = 6
 
 
 class HintRanker(BaseEstimator):
@@ -149,6 +155,7 @@ class HintRanker(BaseEstimator):
         from_values = _compare(y, n, self.max_pairs, self.random_state)
         given = np.concatenate([given, from_values])
         price = np.concatenate([price, np.full(len(from_values), np.inf)])
+        _require_order(given[np.isinf(price)], n)
         seed = int(check_random_state(self.random_state).randint(2**31))
         order = np.argsort(content_keys(X, seed), kind="stable")
         place = np.empty(n, np.intp)
@@ -243,6 +250,27 @@ def _read(comparisons: Any, cost: Any, n: int) -> tuple[IntArray, FloatArray]:
             f"cost must be 0 or more, one number or one for each of {len(pairs)} comparisons."
         )
     return pairs.astype(np.intp), np.array(np.broadcast_to(price, (len(pairs),)))
+
+
+def _require_order(pairs: IntArray, n: int) -> None:
+    """Raise if comparisons that must hold go round in a circle, and say which rows do."""
+    graph = sp.coo_array((np.ones(len(pairs), np.int8), pairs.T), (n, n)).tocsr()
+    count, group = connected_components(graph, directed=True, connection="strong")
+    if count == n:
+        return
+    inside = pairs[group[pairs[:, 0]] == group[pairs[:, 1]]]
+    sorter: TopologicalSorter[int] = TopologicalSorter()
+    for first, then in inside.tolist():
+        sorter.add(then, first)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        rows = error.args[1]
+    shown = rows if len(rows) <= MOST_SHOWN else [*rows[: MOST_SHOWN - 2], "...", rows[-1]]
+    raise InfeasibleHints(
+        f"comparisons (of rows, or of values in y) put row {' before '.join(map(str, shown))}, "
+        "which is a cycle; leave one of them out, or give comparisons a finite cost."
+    )
 
 
 def _compare(y: Any, n: int, most: int, random_state: Any) -> IntArray:

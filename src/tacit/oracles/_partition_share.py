@@ -4,16 +4,18 @@ r"""Partitions with bounds on how many pairs are joined, by one price.
     \min_y \bigl(\langle c, y \rangle + p\, n_1(y)\bigr) - \max(p l, p u)
 
 for any price p of a joined pair. The price is found by bisection; where the number of joined pairs
-jumps over the bounds, clusters are joined until it is within.
+jumps over the bounds, clusters are joined, then single items moved, until it is within.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from tacit.exceptions import NotConverged
 from tacit.oracles._partition_graph import CutGraph
@@ -21,6 +23,7 @@ from tacit.oracles._partition_graph import CutGraph
 __all__ = ["Bounds", "Priced", "search"]
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
 Labels = npt.NDArray[np.int32]
 
 # Steps that look for an end of the bracket (doubling), and of bisection.
@@ -119,16 +122,49 @@ def _joined(few: Priced, bounds: Bounds, graph: CutGraph, size: FloatArray) -> P
         k = int(own.max(initial=-1)) + 1
         low, high = np.sort(own[ends], axis=1).T
         apart = low != high
-        weight, pairs = np.zeros(k * k), np.zeros(k * k)
+        weight, pairs, never = np.zeros(k * k), np.zeros(k * k), np.zeros(k * k, bool)
         np.add.at(weight, (low * k + high)[apart], graph.strong[apart])
         np.add.at(pairs, (low * k + high)[apart], size[apart])
-        fits = (pairs > 0) & (pairs <= bounds.upper - count)
+        never[(low * k + high)[apart & graph.shape.hard]] = True
+        fits = (pairs > 0) & (pairs <= bounds.upper - count) & ~never
         if not fits.any():
+            break
+        best = int(np.where(fits, weight / np.maximum(pairs, 1.0), -np.inf).argmax())
+        label = np.where(own == best // k, best % k, own).astype(np.int32)
+        count += int(pairs[best])
+    label, count = _moved(label, count, bounds, graph, size)
+    return Priced(label, few.price, count, graph.value(label))
+
+
+def _moved(
+    label: Labels, count: int, bounds: Bounds, graph: CutGraph, size: FloatArray
+) -> tuple[Labels, int]:
+    """Move single items, whichever comes nearest to the bounds (the cheapest of them)."""
+    short = max(bounds.lower - count, count - bounds.upper)
+    ends, item, hard = graph.shape.edges, np.arange(graph.n), graph.shape.hard
+    while short > 0:
+        _, own = np.unique(label, return_inverse=True)
+        inside = np.zeros((graph.n, int(own.max(initial=-1)) + 2))  # the last cluster is a new one
+        inside[item, own] = 1.0
+        pairs, gain, never = (_beside(ends, v, inside) for v in (size, graph.strong, hard))
+        more = pairs - pairs[item, own][:, None] + count
+        left = np.maximum(bounds.lower - more, more - bounds.upper)
+        left[never > 0] = np.inf
+        left = np.maximum(left, 0.0)
+        if left.min() >= short:
             raise NotConverged(
                 f"no partition was found with {bounds.lower} to {bounds.upper} joined pairs; "
                 "bounds further apart are easier to meet."
             )
-        best = int(np.where(fits, weight / np.maximum(pairs, 1.0), -np.inf).argmax())
-        label = np.where(own == best // k, best % k, own).astype(np.int32)
-        count += int(pairs[best])
-    return Priced(label, few.price, count, graph.value(label))
+        gain -= gain[item, own][:, None]
+        i, c = divmod(int(np.where(left == left.min(), gain, -np.inf).argmax()), inside.shape[1])
+        label = own.astype(np.int32)
+        label[i], count, short = c, int(more[i, c]), int(left[i, c])
+    return label, count
+
+
+def _beside(ends: IntArray, values: npt.NDArray[Any], inside: FloatArray) -> FloatArray:
+    """Sum of an item's edges into each cluster, (n, k)."""
+    n = len(inside)
+    graph = sp.coo_array((values.astype(np.float64), ends.T), (n, n)).tocsr()
+    return np.asarray((graph + graph.T) @ inside)

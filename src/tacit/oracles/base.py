@@ -57,6 +57,10 @@ class OracleResult:
     bound: float
     exact: bool
 
+    def __post_init__(self) -> None:
+        for name, kind in (("value", float), ("bound", float), ("exact", bool)):
+            object.__setattr__(self, name, kind(getattr(self, name)))  # no scalars of numpy
+
 
 class Oracle(ABC):
     """Solves argmin_y <cost, Y> + S(y) for one program and many costs.

@@ -55,10 +55,10 @@ KEEP = Plan(ridge=10.0, first=1.0, growth=1.05)
 # Where few reheats may follow, the first start melts, too: kept labels of counted rows are far from
 # the best until then (one reheat leaves 2 to 5 % of the objective, a melt without any 0.3 %).
 MELT = Plan(ridge=1.0, first=1.5, growth=1.045)
-# Counted rows are started from soft labels, twice, then from guesses: the cheapest labels for smooth
-# random scores, and for random costs. What one of them never finds another does. A guess costs a
-# fraction of an anneal, so that the best of a few of both is taken; of more where rows are few:
-# with ten rows there are many minima of nearly the same depth, none of them far from a guess.
+# Counted rows are started from soft labels, twice, then from guesses: the cheapest labels for
+# smooth random scores, and for random costs. What one of them never finds another does. A guess
+# costs a fraction of an anneal, so that the best of a few of both is taken; of more where rows are
+# few: with ten rows there are many minima of nearly the same depth, none of them far from a guess.
 PLANS = (KEEP, MELT)
 GUESSES, MORE_GUESSES, GUESSED_ROWS = 5, 30, 1200
 # A reheat goes back to a few times the transition from the best answer of its start and keeps its
@@ -274,6 +274,7 @@ class ADMM:
             _labels(end),
             run=len(objectives) - 1,
             tol=max(self.tol, ROUGH),
+            least=self.tol,
             max_iter=min(self.max_iter, ROUGH_STEPS),
             start=(end.F, end.dual),
             coef=end.coef if self.part else None,
