@@ -70,7 +70,12 @@ def test_many_rows_use_neighbours_and_random_pairs():
 @pytest.mark.parametrize(
     ("y", "known", "error", "words"),
     [
-        (None, hints.MustLink([(0, 1)]) + hints.CannotLink([(0, 1)]), InfeasibleHints, "parts two"),
+        (
+            None,
+            hints.MustLink([(0, 1)]) + hints.CannotLink([(2, 3), (1, 0)]),
+            InfeasibleHints,
+            "parts rows 1 and 0,",
+        ),
         (
             [0.0, 1.0, np.nan, np.nan],
             hints.MustLink([(0, 1)]),
@@ -90,6 +95,8 @@ def test_options_are_checked():
         HintClusterer(features="cosine").fit(np.eye(4))
     with pytest.raises(ValueError, match="max_pairs=-1"):
         HintClusterer(max_pairs=-1).fit(np.eye(4))
+    with pytest.raises(InfeasibleHints, match="expected_clusters=1, but"):
+        HintClusterer(1).fit(np.eye(4), hints=hints.CannotLink([(0, 1)]))
 
 
 def test_comparisons_teach_a_direction():
@@ -135,8 +142,19 @@ def test_many_values_are_all_kept_whatever_the_order_of_the_rows():
 
 def test_circles_are_refused_unless_they_cost():
     X, circle = np.eye(3), [(0, 1), (1, 2), (2, 0)]
-    with pytest.raises(InfeasibleHints):
+    with pytest.raises(
+        InfeasibleHints, match=r"row . before . before . before ., which is a cycle"
+    ):
         HintRanker().fit(X, comparisons=circle)
+    with pytest.raises(
+        InfeasibleHints, match=r"put row (0 before 2 before 0|2 before 0 before 2),"
+    ):
+        HintRanker().fit(X, comparisons=[(0, 1), (0, 2), (2, 0)])
+    with pytest.raises(InfeasibleHints, match="rows, or of values in y"):
+        HintRanker().fit(X, [1.0, 2.0, np.nan], comparisons=[(0, 1)])
+    ring = np.column_stack([np.arange(40), np.roll(np.arange(40), -1)])
+    with pytest.raises(InfeasibleHints, match=r"before \.\.\. before"):
+        HintRanker().fit(np.eye(40), comparisons=ring)
     ranker = HintRanker(random_state=0).fit(X, comparisons=circle, cost=[3.0, 3.0, 1.0])
     assert ranker.ranking_.tolist() == [0, 1, 2]
 

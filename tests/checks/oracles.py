@@ -17,6 +17,7 @@ def check_result(program, cost, result):
     labels = np.asarray(result.labels)
     assert labels.shape == (program.n,)
     assert labels.dtype == np.int32
+    assert (type(result.value), type(result.bound), type(result.exact)) == (float, float, bool)
     assert labels.min(initial=0) >= 0
     assert labels.max(initial=0) < program.n_classes
     assert program.violation(labels) == 0, "the labeling breaks a hard hint"

@@ -120,7 +120,7 @@ def test_every_oracle_is_reached(name):
         "qpbo": (400, 2, large + unlike),
         "trws": (400, 3, large + unlike),
         "lagrangian": (400, 2, large + hints.Share({0: 0.3})),
-        "milp": (3, 2, hints.Same([[0, 1, 2]], 1.0) + Count(rows, {0: 1})),
+        "milp": (3, 2, hints.Partition(3) + hints.Potts(rows)),
     }[name]
     program = known.compile(n, hints._classes.ClassCodes(list(range(n_classes))))
     assert select_oracle(program).oracle.name == name
@@ -392,6 +392,7 @@ def test_explain_lists_what_was_tried_and_why():
     ]
     assert "overlap without one containing the other" in lines[1]
     assert "counts couple rows" in lines[2]
+    assert "counts couple rows" in lines[3]
     assert "not two families" in lines[4]
     assert str(select_oracle(compiled(Hints(), 3, 2))).startswith("uses separable: ")
 
@@ -405,9 +406,11 @@ def test_an_oracle_by_name_is_the_only_one_tried():
 
 def test_no_oracle_says_who_refused_and_why():
     program = compiled(hints.Potts([[0, 1], [1, 2], [0, 2]]), 3, 2)
-    with pytest.raises(NoOracle, match=r"forest: .*cycle through rows 0, 1, 2|forest: .*cycle"):
+    with pytest.raises(
+        NoOracle, match=r"oracle='forest' does not accept .*: the pairs form a cycle"
+    ):
         select_oracle(program, "forest")
-    with pytest.raises(NoOracle, match="separable: some hints couple rows"):
+    with pytest.raises(NoOracle, match=r"oracle='separable' .*: some hints couple rows. Without"):
         oracles.solve(np.zeros((3, 2)), hints.Potts([[0, 1]]), oracle="separable")
     with pytest.raises(ValueError, match="oracle='simplex' is not known; choose one of separable"):
         select_oracle(program, "simplex")
@@ -425,7 +428,7 @@ def test_every_oracle_has_a_name_and_a_summary_and_gives_reasons(oracle):
 
 
 @pytest.mark.parametrize("oracle", list(ORACLES.values()), ids=list(ORACLES))
-@pytest.mark.parametrize(("n", "n_classes"), [(0, 2), (1, 1), (1, 3), (4, 1)])
+@pytest.mark.parametrize(("n", "n_classes"), [(1, 1), (1, 3), (4, 1)])
 def test_the_smallest_programs(oracle, n, n_classes):
     program = LabelProgram(n, n_classes)
     if not oracle.accepts(program):

@@ -7,7 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from checks.oracles import check_against_exhaustive, check_result
+from tacit import hints
 from tacit.exceptions import InfeasibleHints
+from tacit.hints._classes import ClassCodes
 from tacit.hints._contract import Contraction
 from tacit.hints._program import Counts, LabelProgram, Pairs
 from tacit.oracles.exhaustive import ExhaustiveOracle
@@ -239,3 +241,16 @@ def test_values_by_hand():
     assert result.value == pytest.approx(0.6)
     with pytest.raises(ValueError, match=r"shape \(2, 2\); expected \(3, 2\)"):
         ForestOracle(LabelProgram(3, 2, pairs=pairs)).solve(cost[:2])
+
+
+def test_more_pairs_than_rows_are_refused_by_a_cycle_among_the_first():
+    grid = np.arange(16).reshape(4, 4)
+    across = np.column_stack([grid[:, :-1].ravel(), grid[:, 1:].ravel()])
+    down = np.column_stack([grid[:-1].ravel(), grid[1:].ravel()])
+    edges = np.concatenate([across, down])
+    program = hints.Potts(edges).compile(16, ClassCodes([0, 1]))
+    found = ForestOracle.accepts(program).reason
+    assert found.startswith("the pairs form a cycle through rows ")
+    rows = [int(r) for r in found.removeprefix("the pairs form a cycle through rows ").split(", ")]
+    linked = {frozenset(edge) for edge in edges.tolist()}
+    assert all(frozenset(p) in linked for p in zip(rows, [*rows[1:], rows[0]], strict=True))

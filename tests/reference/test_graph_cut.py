@@ -153,7 +153,7 @@ def test_costs_that_are_no_numbers_are_refused():
     pairs = Pairs(np.array([[0, 1]]), np.ones(1), np.zeros(1, np.intp), np.full((1, 2, 2), np.nan))
     with pytest.raises(ValueError, match="edge 0 has capacity nan"):
         GraphCutOracle(LabelProgram(2, 2, pairs=pairs))
-    with pytest.raises(ValueError, match=r"table entries must be numbers or \+inf"):
+    with pytest.raises(ValueError, match=r"table entries must be numbers or \+inf, got"):
         hints.Pairwise([[0, 1]], np.full((2, 2), np.nan))
     with pytest.raises(ValueError, match="joins row 1 with itself"):
         hints.Potts([[1, 1]])

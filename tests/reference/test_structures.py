@@ -14,7 +14,7 @@ from checks.hints import mixed_cases
 from checks.oracles import check_against_exhaustive
 from checks.structures import STRUCTURES
 from checks.terms import all_labelings
-from tacit import hints
+from tacit import hints, oracles
 from tacit.exceptions import InfeasibleHints
 from tacit.hints._classes import ClassCodes
 from tacit.hints._structures import ItemPairs, PairPartition
@@ -326,3 +326,22 @@ def test_a_fit_keeps_the_structure_wherever_the_rows_stand(kind):
     )
     again = solve(other, random_state=0, n_init=1)
     assert np.array_equal(again.labels, answer.labels[moved])
+
+
+def test_small_programs_of_cliques_are_solved_exactly():
+    """Two overlapping cliques and a ring of six rows, against all labelings."""
+    rows, cliques = 6, [[0, 1, 2, 3], [2, 3, 4, 5]]
+    ring = np.column_stack([np.arange(rows), np.roll(np.arange(rows), -1)])
+    every = np.array(list(itertools.product(range(3), repeat=rows)))
+    known = hints.Same(cliques, [2.0, 1.5], [1.0, 2.5]) + hints.Potts(ring, 0.2)
+    for seed in range(10):
+        cost = 2.0 * np.random.default_rng(seed).random((rows, 3))
+        total = cost[np.arange(rows), every].sum(axis=1)
+        for clique, most, cut in zip(cliques, (2.0, 1.5), (1.0, 2.5), strict=True):
+            other = np.min([(every[:, clique] != c).sum(axis=1) for c in range(3)], axis=0)
+            total += most * np.minimum(other / cut, 1.0)
+        total += 0.2 * (every != np.roll(every, -1, axis=1)).sum(axis=1)
+        result = oracles.solve(cost, known)
+        assert result.exact
+        assert abs(result.value - total.min()) < 1e-9
+    assert select_oracle(known.compile(rows, ClassCodes(range(3)))).oracle.name == "small"

@@ -100,8 +100,27 @@ def test_units_of_costs_do_not_matter(name, unit):
             assert found.bound <= best + slack
 
 
+# Rows are pairs of four items: two classes.
+PAIRED = {"partition": hints.Partition(4), "order": hints.Order(4)}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("name", PAIRED)
+def test_units_of_pairs_of_items_do_not_matter(name, unit):
+    for seed in range(6):
+        base = np.random.default_rng(seed).standard_normal((6, 2))
+        for offset in (0.0, 1e6):
+            cost = unit * (base + offset)
+            best = oracles.solve(cost, PAIRED[name], oracle="exhaustive").value
+            found = oracles.solve(cost, PAIRED[name], oracle=name)
+            slack = unit * (1e-8 + 1e-14 * 6 * offset)
+            assert found.exact
+            assert found.value <= best + slack
+            assert found.bound <= best + slack
+
+
 def test_every_oracle_is_asked():
-    assert set(STRICT) | set(BOUNDED) | {"exhaustive"} == set(ORACLES)
+    assert {*STRICT, *BOUNDED, *PAIRED, "exhaustive"} == set(ORACLES)
 
 
 @pytest.mark.parametrize("unit", [1e-10, 1e-3, 1.0, 1e9, 1e18, 1e22])

@@ -251,7 +251,7 @@ def network(**other):
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: Same([[0, 1]], np.nan), "Same: costs must be 0 or more; inf makes a clique hard."),
+        (lambda: Same([[0, 1]], np.nan), "Same: costs must be 0 or more, got nan; inf makes"),
         (lambda: Same([[0, 1]], -1.0), "Same: costs must be 0 or more"),
         (lambda: Same([[0, 1]], [1.0, 2.0]), "Same: cost has shape (2,); expected one number or"),
         (lambda: Same([[0, 1]], 1.0, 0.5), "Same: truncate must be a number of rows, 1 or more"),

@@ -104,9 +104,14 @@ def read_links(hint: Hint, n: int) -> Links:
     if len(classes) < len(first):
         raise InfeasibleHints("must-links join rows that are labelled with different classes.")
     between = classes[np.column_stack(np.triu_indices(len(classes), 1))]
+    for pairs in sides:
+        if len(broken := np.flatnonzero(group[pairs[:, 0]] == group[pairs[:, 1]])):
+            a, b = pairs[broken[0]]
+            raise InfeasibleHints(
+                f"a cannot-link parts rows {a} and {b}, which labels or must-links join; leave one "
+                "of them out, or give links a finite cost."
+            )
     apart = np.sort(np.concatenate([between, *(group[pairs] for pairs in sides)]), axis=1)
-    if np.any(apart[:, 0] == apart[:, 1]):
-        raise InfeasibleHints("a cannot-link parts two rows that labels or must-links join.")
     soft, cost = _soft(must, cannot)
     return Links(group, np.unique(apart, axis=0).astype(np.intp), soft, cost)
 

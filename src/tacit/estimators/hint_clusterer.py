@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tacit.estimators._labels import gather
 from tacit.estimators._pairs import Links, choose_pairs, components, pair_hints, read_links
 from tacit.estimators.hint_classifier import HintClassifier
-from tacit.exceptions import CollapseWarning
+from tacit.exceptions import CollapseWarning, InfeasibleHints
 from tacit.features import PAIR_KINDS, pair_features
 from tacit.hints import Count, Hint, Partition
 from tacit.solvers._order import content_keys
@@ -168,6 +168,11 @@ class HintClusterer(ClusterMixin, BaseEstimator):
         self._check()
         known = gather(y, hints, len(X), None, self.unlabeled)
         links = read_links(known.hints, len(X))
+        if self.expected_clusters == 1 and len(links.apart):
+            raise InfeasibleHints(
+                "expected_clusters=1, but labels or cannot-links keep some rows apart; expect 2 or "
+                "more."
+            )
         seed = int(check_random_state(self.random_state).randint(2**31))
         # Rows are looked at in an order that does not depend on where they stand.
         order = np.argsort(content_keys(X, seed), kind="stable")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from tacit.estimators.hint_classifier import HintClassifier
-from tacit.exceptions import CollapseWarning
+from tacit.exceptions import CollapseWarning, InfeasibleHints
 from tacit.features import pair_features
 from tacit.hints import Cost, Hint, Labels, Order
 from tacit.oracles._order_graph import rank as in_order
@@ -22,6 +25,9 @@ __all__ = ["HintRanker"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
+
+# Rows of a cycle that a message names.
+MOST_SHOWN = 6
 
 
 class HintRanker(BaseEstimator):
@@ -45,7 +51,7 @@ class HintRanker(BaseEstimator):
     max_pairs : int
         All pairs of the rows are learned from if they are no more than this (200 rows have
         19,900). Otherwise the comparisons, and random pairs; of values in y, all comparisons of
-        neighbouring values if no more than this, and random ones.
+        neighbouring values if no more than this, else one for each row and random ones.
     n_random : int
         How many random partners each row then has.
     solver : {"auto", "inductive", "admm", "em"}
@@ -66,8 +72,8 @@ class HintRanker(BaseEstimator):
     coef_ : array of shape (d,)
         Weights; larger scores come first.
     ranking_ : array of shape (N,)
-        The training rows from first to last, in an order that all comparisons learned from agree
-        with. Values of y imply too many comparisons only where rows are many and values few.
+        The training rows from first to last, in an order that all comparisons agree with; of
+        those that values in y imply, the ones that were learned from (`max_pairs`).
     pair_classifier_ : HintClassifier
         Takes differences of rows divided by `scale_`.
     scale_ : float
@@ -152,13 +158,14 @@ class HintRanker(BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31))
         # Rows are looked at in an order that does not depend on where they stand.
         order = np.argsort(content_keys(X, seed), kind="stable")
+        from_values = _compare(values[order], self.max_pairs, np.random.default_rng(seed))
+        given = np.concatenate([given, order[from_values]])
+        price = np.concatenate([price, np.full(len(from_values), np.inf)])
+        _require_order(given[np.isinf(price)], n)
         place = np.empty(n, np.intp)
         place[order] = np.arange(n)
-        from_values = _compare(values[order], self.max_pairs, np.random.default_rng(seed))
-        given = np.concatenate([place[given], from_values])
-        price = np.concatenate([price, np.full(len(from_values), np.inf)])
         self.scale_ = float((X - X.mean(axis=0)).std()) or 1.0
-        found = self._learn(X[order] / self.scale_, given, price, seed)
+        found = self._learn(X[order] / self.scale_, place[given], price, seed)
         self.coef_ = np.ravel(self.pair_classifier_.decision_function(np.eye(X.shape[1])))
         # Pairs that are no rows of the problem follow the scores.
         self.ranking_ = order[in_order(n, found, (X @ self.coef_)[order])]
@@ -247,6 +254,27 @@ def _read(comparisons: Any, cost: Any, n: int) -> tuple[IntArray, FloatArray]:
             f"cost must be 0 or more, one number or one for each of {len(pairs)} comparisons."
         )
     return pairs.astype(np.intp), np.array(np.broadcast_to(price, (len(pairs),)))
+
+
+def _require_order(pairs: IntArray, n: int) -> None:
+    """Raise if comparisons that must hold go round in a circle, and say which rows do."""
+    graph = sp.coo_array((np.ones(len(pairs), np.int8), pairs.T), (n, n)).tocsr()
+    count, group = connected_components(graph, directed=True, connection="strong")
+    if count == n:
+        return
+    inside = pairs[group[pairs[:, 0]] == group[pairs[:, 1]]]
+    sorter: TopologicalSorter[int] = TopologicalSorter()
+    for first, then in inside.tolist():
+        sorter.add(then, first)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        rows = error.args[1]
+    shown = rows if len(rows) <= MOST_SHOWN else [*rows[: MOST_SHOWN - 2], "...", rows[-1]]
+    raise InfeasibleHints(
+        f"comparisons (of rows, or of values in y) put row {' before '.join(map(str, shown))}, "
+        "which is a cycle; leave one of them out, or give comparisons a finite cost."
+    )
 
 
 def _values(y: Any, n: int) -> FloatArray:

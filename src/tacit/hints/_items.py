@@ -47,7 +47,7 @@ def _read_items(items: Any, who: str) -> IntArray:
     if array.ndim != 2 or array.shape[1] != 2:
         raise ValueError(
             f"{who}: expected the two items of each row, shape (N, 2), or the number of items, "
-            f"got shape {array.shape}."
+            f"got {f'shape {array.shape}' if array.ndim else repr(items)}."
         )
     if not np.issubdtype(array.dtype, np.integer):
         raise TypeError(f"{who}: items must be whole numbers, got {array.dtype}.")

@@ -34,7 +34,8 @@ class Network:
     arcs : array of int of shape (M, 2)
         From and to. Cycles are allowed; so is the same arc twice, with bounds and cost of its own.
     lower, upper : int or array of int of shape (M,), default=0 and 1
-        Least and most flow on each arc, both finite.
+        Least and most flow on each arc: finite, 0 or more. Where nothing else bounds it, the sum
+        of all positive supplies is an upper bound that hardly ever binds.
     cost : float or array of shape (M,), default=0.0
         Cost of one unit of flow on each arc, in units of one row's loss; may be negative.
     supply : int or array of int of shape (n_nodes,), default=0
@@ -93,8 +94,12 @@ class Network:
             if len(wrong):
                 raise ValueError(
                     f"Network: {what} of arc {wrong[0]} is {array[wrong[0]]:g}; flows are finite "
-                    "whole numbers, 0 or more (the sum of all supplies is a bound that rarely "
-                    "binds)."
+                    "whole numbers, 0 or more"
+                    + (
+                        "; the sum of all positive supplies is a bound that hardly ever binds."
+                        if np.isposinf(array[wrong[0]])
+                        else ". A flow back is an arc the other way."
+                    )
                 )
             found.append(frozen(array.astype(np.int64)))
         crossed = np.flatnonzero(found[0] > found[1])

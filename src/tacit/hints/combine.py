@@ -30,7 +30,9 @@ class Hints(Hint):
         parts, flat = list(parts), list[Hint]()
         for part in parts:
             if not isinstance(part, Hint):
-                raise TypeError(f"expected hints, got {type(part).__name__}: {part!r}.")
+                raise TypeError(
+                    f"expected hints, got {type(part).__name__}: {part!r:.60}. Join several with +."
+                )
             flat.extend(part.parts if isinstance(part, Hints) else [part])
         self.parts: tuple[Hint, ...] = tuple(flat)
         self._over: int | None = _one_number([p._over for p in parts if isinstance(p, Hints)])
@@ -239,6 +241,8 @@ def merge(n: int, n_classes: int, programs: Iterable[LabelProgram]) -> LabelProg
 def _merge_pairs(n_classes: int, parts: list[Pairs]) -> Pairs:
     if not parts:
         return Pairs.none(n_classes)
+    if len(parts) == 1:  # of a large grid a copy is as much as its hint
+        return parts[0]
     shift = np.cumsum([0, *(len(p.tables) for p in parts[:-1])])
     return Pairs(
         np.concatenate([p.edges for p in parts]),

@@ -73,8 +73,11 @@ class _Link(_PairHint):
                 f"{who}: cost has shape {given.shape}; expected one number or one for each of "
                 f"the {len(self._pairs)} pairs."
             )
-        if np.isnan(given).any() or (given < 0).any():
-            raise ValueError(f"{who}: costs must be 0 or more; inf makes a link hard.")
+        if len(wrong := np.flatnonzero(~(given >= 0))):
+            raise ValueError(
+                f"{who}: costs must be 0 or more, got {given.ravel()[wrong[0]]:g}; inf makes a "
+                "link hard."
+            )
         self._cost = frozen(np.broadcast_to(given, (len(self._pairs),)))
 
     @abstractmethod
@@ -179,10 +182,13 @@ class Potts(_PairHint):
     def __init__(self, edges: Any, weight: Any = 1.0) -> None:
         self._pairs = _read_pairs(edges, "Potts")
         given = as_numbers(weight, "Potts: weight")
-        if given.shape not in {(), (len(self._pairs),)} or not np.isfinite(given).all():
+        whole = given.shape in {(), (len(self._pairs),)}
+        wrong = np.flatnonzero(~np.isfinite(given))
+        if not whole or len(wrong):
+            found = f"{given.ravel()[wrong[0]]:g}" if whole else f"shape {given.shape}"
             raise ValueError(
                 "Potts: weight must be a finite number, or one for each of the "
-                f"{len(self._pairs)} edges; MustLink holds hard links."
+                f"{len(self._pairs)} edges, got {found}; MustLink holds hard links."
             )
         self._weight = frozen(np.broadcast_to(given, (len(self._pairs),)))
 
@@ -232,8 +238,11 @@ class Pairwise(_PairHint):
                 f"Pairwise: tables must have shape (C, C) or ({len(self._pairs)}, C, C), "
                 f"got {table.shape}."
             )
-        if np.isnan(table).any() or (table == -np.inf).any():
-            raise ValueError("Pairwise: table entries must be numbers or +inf.")
+        if (wrong := np.isnan(table) | (table == -np.inf)).any():
+            place = tuple(np.argwhere(wrong)[0].tolist())
+            raise ValueError(
+                f"Pairwise: table entries must be numbers or +inf, got {table[place]} at {place}."
+            )
         if len(self._pairs) == 0 and table.ndim == 3:
             table = np.zeros(table.shape[1:])  # nothing but the number of classes
         self._tables = frozen(table)

@@ -53,12 +53,16 @@ class Same(Hint):
         self._groups = Groups.read(cliques, "Same")
         self._cost = self._numbers(cost, "cost")
         self._truncate = self._numbers(1.0 if truncate is None else truncate, "truncate")
-        if np.isnan(self._cost).any() or (self._cost < 0).any():
-            raise ValueError("Same: costs must be 0 or more; inf makes a clique hard.")
-        if not np.isfinite(self._truncate).all() or (self._truncate < 1).any():
+        if len(wrong := np.flatnonzero(~(self._cost >= 0))):
             raise ValueError(
-                "Same: truncate must be a number of rows, 1 or more; leave it out where any "
-                "disagreement costs all."
+                f"Same: costs must be 0 or more, got {self._cost[wrong[0]]:g}; inf makes a clique "
+                "hard."
+            )
+        short = ~np.isfinite(self._truncate) | (self._truncate < 1)
+        if len(wrong := np.flatnonzero(short)):
+            raise ValueError(
+                "Same: truncate must be a number of rows, 1 or more, got "
+                f"{self._truncate[wrong[0]]:g}; leave it out where any disagreement costs all."
             )
         both = np.flatnonzero(np.isinf(self._cost) & (self._truncate > 1))
         if len(both):

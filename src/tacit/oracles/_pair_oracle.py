@@ -62,6 +62,7 @@ class PairOracle(Oracle, Generic[Shape]):
         What `time.monotonic` will be when all calls have to end.
     """
 
+    slow = True
     part: str
     """The field of `LabelProgram` that is treated."""
 

@@ -60,6 +60,10 @@ class OracleResult:
     bound: float
     exact: bool
 
+    def __post_init__(self) -> None:
+        for name, kind in (("value", float), ("bound", float), ("exact", bool)):
+            object.__setattr__(self, name, kind(getattr(self, name)))  # no scalars of numpy
+
 
 class Oracle(ABC):
     """Solves argmin_y <cost, Y> + S(y) for one program and many costs.
@@ -79,6 +83,8 @@ class Oracle(ABC):
     """Whether `solve` takes costs of any array library where they lie; else numpy ones."""
     approximate: ClassVar[bool] = False
     """Whether answers may be above the optimum; they say so, with a proven bound."""
+    slow: ClassVar[bool] = False
+    """Whether a call is a search of its own, so that solvers should make few of them."""
 
     def __init__(self, program: LabelProgram) -> None:
         self.program = program

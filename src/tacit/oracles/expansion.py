@@ -37,6 +37,7 @@ class _MoveOracle(Oracle):
     """Labels that no single move makes better, with a bound."""
 
     approximate = True
+    slow = True
 
     def __init__(self, program: LabelProgram, *, bound_iterations: int = BOUND_ITERATIONS) -> None:
         super().__init__(program)

@@ -9,6 +9,7 @@ is one edge.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from tacit.exceptions import InfeasibleHints
 from tacit.hints._contract import Contraction
-from tacit.hints._program import LabelProgram
+from tacit.hints._program import LabelProgram, Pairs
 from tacit.oracles._forest_kernel import decode, pass_up, tree_value
 from tacit.oracles.base import Oracle, OracleResult, Verdict, untreated
 
@@ -78,7 +79,7 @@ class ForestOracle(Oracle):
     def accepts(cls, program: LabelProgram) -> Verdict:  # noqa: D102
         if refusal := untreated(program, "pairs"):
             return Verdict(False, refusal)
-        contraction = program.contraction
+        contraction = _enough(program.contraction)
         rows = _cycle(contraction, _breadth_first(contraction)[1])
         if len(rows):
             return Verdict(False, _name_cycle(rows))
@@ -117,6 +118,15 @@ def _breadth_first(contraction: Contraction) -> tuple[IntArray, IntArray]:
     order, parent = breadth_first_order(graph, k, directed=True)
     above = np.where(parent[:k] == k, -1, parent[:k]).astype(np.intp)
     return np.asarray(order[1:], np.intp), above
+
+
+def _enough(contraction: Contraction) -> Contraction:
+    """As many edges as nodes, where there are more: these make a cycle, at half a grid's memory."""
+    pairs, k = contraction.pairs, len(contraction.first_row)
+    if len(pairs) <= k:
+        return contraction
+    few = Pairs(pairs.edges[:k], pairs.weight[:k], pairs.table[:k], pairs.tables)
+    return replace(contraction, pairs=few)
 
 
 def _cycle(contraction: Contraction, parent: IntArray) -> IntArray:

@@ -69,6 +69,7 @@ class LagrangianOracle(Oracle):
     name = "lagrangian"
     summary = "pairs together with class counts; approximate, with a lower bound"
     approximate = True
+    slow = True
 
     def __init__(
         self, program: LabelProgram, *, gap: float = 0.0, max_iter: int = MAX_ITER

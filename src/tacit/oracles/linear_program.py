@@ -67,6 +67,7 @@ class MixedIntegerOracle(Oracle):
 
     name = "milp"
     summary = f"anything (items up to {MAX_TRIANGLES:,} triangles), by branch and bound"
+    slow = True
 
     def __init__(
         self,
@@ -230,6 +231,7 @@ class LinearProgramOracle(MixedIntegerOracle):
 
     name = "lp"
     summary = "overlapping counts, linear rows, flows; hard must-links; integers where fractional"
+    slow = False
 
     @classmethod
     def accepts(cls, program: LabelProgram) -> Verdict:  # noqa: D102

@@ -54,6 +54,7 @@ class QPBOOracle(Oracle):
     name = "qpbo"
     summary = "any pairs of two classes; proven labels of some rows, with a lower bound"
     approximate = True
+    slow = True
 
     def __init__(self, program: LabelProgram) -> None:
         super().__init__(program)

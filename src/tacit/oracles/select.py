@@ -91,7 +91,7 @@ def select_oracle(program: LabelProgram, name: str | None = None) -> Choice:
     6. ``lp``: overlapping counts, linear rows, flows; dual simplex, integers where fractional.
     7. ``partition``: pairs of items joined or apart; contraction, moves, cutting planes.
     8. ``order``: pairs of items before or behind; insertion moves, cutting planes.
-    9. ``small``: pairs with cycles, also beside counts, of few rows; branch and bound.
+    9. ``small``: pairs with cycles and cliques, also beside counts, of few rows; branch and bound.
     10. ``expansion``: metric pairs and cliques; moves by cuts, approximate with a proven bound.
     11. ``qpbo``: any pairs of two labels; roof duality, approximate with a proven bound.
     12. ``trws``: pairs of any kind; message passing, approximate with a proven bound.
@@ -108,7 +108,7 @@ def select_oracle(program: LabelProgram, name: str | None = None) -> Choice:
     Raises
     ------
     NoOracle
-        If none accepts; the message lists every reason.
+        If none accepts, or not the one that is named; the message lists every reason.
     """
     if name is not None and name not in ORACLES:
         raise ValueError(f"oracle={name!r} is not known; choose one of {', '.join(ORACLES)}.")
@@ -118,6 +118,11 @@ def select_oracle(program: LabelProgram, name: str | None = None) -> Choice:
         tried.append((cls.name, verdict))
         if verdict.ok:
             return Choice(cls, tuple(tried))
+    if name is not None:
+        raise NoOracle(
+            f"oracle={name!r} does not accept these hints: {tried[0][1].reason}. Without a name "
+            "the best one that does is chosen."
+        )
     reasons = "; ".join(f"{n}: {v.reason}" for n, v in tried)
     raise NoOracle(f"no oracle accepts these hints ({reasons}).")
 

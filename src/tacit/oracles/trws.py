@@ -72,6 +72,7 @@ class TRWSOracle(Oracle):
     name = "trws"
     summary = "pairs of any kind, with cycles; approximate, with a lower bound"
     approximate = True
+    slow = True
 
     def __init__(
         self, program: LabelProgram, *, gap: float = 0.0, max_iter: int = MAX_ITER

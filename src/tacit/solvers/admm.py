@@ -55,11 +55,11 @@ KEEP = Plan(ridge=10.0, first=1.0, growth=1.05)
 # Where few reheats may follow, the first start melts, too: kept labels of counted rows are far from
 # the best until then (one reheat leaves 2 to 5 % of the objective, a melt without any 0.3 %).
 MELT = Plan(ridge=1.0, first=1.5, growth=1.045)
-# Counted rows are started in turn from soft labels, from the cheapest labels for smooth random
-# scores, and from those for random costs: what one of them never finds another does. A guess costs
-# a fraction of an anneal, so that the best of a few is taken; of more where rows are few: with ten
-# rows there are many minima of nearly the same depth, and none of them is far from a guess.
-KINDS: tuple[Plan | Guess, ...] = (KEEP, smooth_labels, random_labels, MELT)
+# Counted rows are started from soft labels, twice, then from guesses: the cheapest labels for
+# smooth random scores, and for random costs. What one of them never finds another does. A guess
+# costs a fraction of an anneal, so that the best of a few of both is taken; of more where rows are
+# few: with ten rows there are many minima of nearly the same depth, none of them far from a guess.
+PLANS = (KEEP, MELT)
 GUESSES, MORE_GUESSES, GUESSED_ROWS = 5, 30, 1200
 # A reheat goes back to a few times the transition from the best answer of its start and keeps its
 # multiplier: poor minima do not survive that, good ones do.
@@ -67,6 +67,8 @@ REHEAT, SPREAD, GROWTH_REHEAT = 3.0, 0.7, 1.06
 MAX_REHEATS, PATIENCE = 8, 3
 # Starts go on until two of them agree on the best objective, once there are MIN_STARTS.
 MIN_STARTS, MAX_STARTS, AGREE, IMPROVED = 3, 6, 2e-3, 1e-4
+# Where a label step is a search of its own, fewer of both.
+SLOW_STARTS, SLOW_REHEATS = 2, 2
 # A sample of many rows has far more rows than weights, and starts there differ little.
 MAX_STARTS_PART = 3
 # Ends are compared after a fit to this gap, in at most so many iterations a label step.
@@ -205,10 +207,16 @@ class ADMM:
         if not self._counted:
             return True
         first, *others = sorted(ends, key=lambda s: s.objective)
-        if len(ends) >= (MAX_STARTS_PART if self.part else MAX_STARTS):
+        if len(ends) >= self._most_starts:
             return True
         agree = bool(others) and others[0].objective - first.objective <= AGREE * first.fit
         return agree and len(ends) >= MIN_STARTS
+
+    @property
+    def _most_starts(self) -> int:
+        if self.oracle.slow:
+            return SLOW_STARTS
+        return MAX_STARTS_PART if self.part else MAX_STARTS
 
     def _start(self, number: int, objectives: list[float]) -> State:
         """One start, and reheats as long as they help."""
@@ -226,11 +234,12 @@ class ADMM:
 
     def _begin(self, number: int, objectives: list[float]) -> State:
         """First answer of a start: an anneal from soft labels, or a fit to guessed ones."""
-        kind = KINDS[number % len(KINDS)] if self._counted else KEEP
-        if not isinstance(kind, Plan):
+        if self._counted and number >= len(PLANS):
             count = min(max(GUESSES, GUESSED_ROWS // self.problem.n), MORE_GUESSES)
-            return _lowest([self._guess(kind, objectives) for _ in range(count)])
-        plan = MELT if self._counted and self._reheats < PATIENCE else kind
+            guesses = count * (smooth_labels, random_labels)
+            return _lowest([self._guess(guess, objectives) for guess in guesses])
+        melts = self._counted and (number > 0 or self._reheats < PATIENCE)
+        plan = PLANS[int(melts)]
         soft = soft_labels(self.problem, self.oracle, self.rng, self.loop, sampled=number > 0)
         F, dual = start_from(self.problem, self._coarse, soft, plan.ridge)
         unit = self.problem.unit_weight
@@ -265,6 +274,7 @@ class ADMM:
             _labels(end),
             run=len(objectives) - 1,
             tol=max(self.tol, ROUGH),
+            least=self.tol,
             max_iter=min(self.max_iter, ROUGH_STEPS),
             start=(end.F, end.dual),
             coef=end.coef if self.part else None,
@@ -279,7 +289,9 @@ class ADMM:
     def _reheats(self) -> int:
         if isinstance(self.n_reheats, int):
             return self.n_reheats
-        return MAX_REHEATS if self._counted else 0
+        if not self._counted:
+            return 0
+        return SLOW_REHEATS if self.oracle.slow else MAX_REHEATS
 
     @property
     def _transition(self) -> float:
