@@ -12,7 +12,8 @@ from tacit.convex.pair import Floats
 
 __all__ = ["ConicProgram"]
 
-TOLERANCE = 1e-10
+# Tried in turn: beyond what a programme allows, rounding takes over and feasibility is lost.
+TOLERANCES = (1e-10, 1e-9, 1e-8)
 
 
 class ConicProgram:
@@ -78,14 +79,16 @@ class ConicProgram:
         right = np.array([float(b) for _, _, b in rows])
         settings = clarabel.DefaultSettings()
         settings.verbose = False
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE
-        answer = clarabel.DefaultSolver(P, cost, sp.csc_matrix(A), right, cones, settings).solve()
-        status = str(answer.status)
-        if "PrimalInfeasible" in status:
-            return float("inf")
-        if "Solved" not in status and "InsufficientProgress" not in status:
-            raise RuntimeError(f"Clarabel stopped: {status}; scale theta, X and C to about 1.")
-        return float(answer.obj_val)
+        for eps in TOLERANCES:
+            settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = eps
+            solver = clarabel.DefaultSolver(P, cost, sp.csc_matrix(A), right, cones, settings)
+            answer = solver.solve()
+            status = str(answer.status)
+            if status == "Solved":
+                return float(answer.obj_val)
+            if status == "PrimalInfeasible":
+                return float("inf")
+        raise RuntimeError(f"Clarabel stopped: {status}; scale theta, X and C to about 1.")
 
 
 def _row(terms: Any, right: float) -> tuple[Floats, Floats, Floats]:

@@ -99,6 +99,10 @@ class Extension(ABC):
 
         At y = 0 every smaller w, and at y = 1 every larger one, belongs to v too. Where the
         extension leaves the face vertically, w is -inf at y = 0 and +inf at y = 1.
+
+        Notes
+        -----
+        Equation: (23), (24), Lemma 6 in 001, corrected: signs of the infinite slopes
         """
         rows, single = self._read(theta, y, x)
         v, w = self._subgradient(rows)

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -80,6 +81,17 @@ class Stop:
     c: Floats
     paid: Floats
     vertical: Mask
+
+
+@dataclass(frozen=True)
+class Halt:
+    """The last segment used, its price, whether it was left halfway, p0 there, and how far."""
+
+    last: npt.NDArray[np.intp]
+    price: Floats
+    halfway: Mask
+    p0: Floats
+    within: Floats
 
 
 class Boxed(Extension):
@@ -185,33 +197,38 @@ class Boxed(Extension):
         length = np.multiply(o.X, rooms, out=np.zeros_like(rooms), where=o.X > 0.0)
         price = _prices(self.C * o.X)
         order = np.argsort(np.hstack(price), axis=1, kind="stable")
-        length, prices = (
-            np.take_along_axis(np.concatenate(tuple(a), axis=1), order, axis=1)
-            for a in (length, price)
-        )
-        before = np.cumsum(np.pad(length, ((0, 0), (1, 0))), axis=1)
-        p0, paying, halfway = self._stop(o.split, before, prices)
+        halt = self._halt(o.split, *(_sorted(a, order) for a in (length, price)))
+        p0, paying = halt.p0, halt.price
         vertical = (o.split.light == 0.0) & (p0 == -np.inf)
         p0 = np.where(vertical, o.split.p, p0)
-        a = np.where(halfway & ~vertical, paying, self.pair.low(p0, o.split))
-        moves = _moves(o.split.p - p0, before, length, order, rooms, o.X)
+        a = np.where(halt.halfway & ~vertical, paying, self.pair.low(p0, o.split))
+        moves = np.where(vertical[:, None], 0.0, _moves(halt, order, rooms, o.X))
         V = np.where(moves[0] == rooms[0], start - moves[1], o.T - moves[0])
         V = np.where((moves[1] == rooms[1]) & (rooms[1] > 0.0), o.floor, V)
         c = self.C * o.X * a[:, None]
-        c = np.where((price[1] == paying[:, None]) & halfway[:, None], 2.0, c)
+        c = np.where((price[1] == paying[:, None]) & halt.halfway[:, None], 2.0, c)
         return Stop(V, p0, a, c, moves[1].sum(axis=1), vertical)
 
-    def _stop(self, split: Split, before: Floats, prices: Floats) -> tuple[Floats, Floats, Mask]:
-        """Score at the end, price of the last segment, and whether it was left halfway."""
+    def _halt(self, split: Split, length: Floats, prices: Floats) -> Halt:
+        """Find the segment in which the movement ends, and where in it."""
+        before = np.cumsum(np.pad(length, ((0, 0), (1, 0))), axis=1)
         prices = np.pad(prices, ((0, 0), (0, 1)), constant_values=np.inf)
         points = split.p[:, None] - before
         low = self.pair.low(points, split.columns())
         # The price beyond all segments is infinite, so the last column is always a stop.
         stops = np.pad(low[:, 1:], ((0, 0), (0, 1)), constant_values=-np.inf) <= prices
         rows, last = np.arange(len(points)), np.argmax(stops, axis=1)
-        top, paying = points[rows, last], prices[rows, last]
-        halfway = low[rows, last] > paying
-        return np.where(halfway, self.pair.largest(paying, top, split), top), paying, halfway
+        top, price = points[rows, last], prices[rows, last]
+        halfway = low[rows, last] > price
+        # Never beyond the segment's end: there slopes may underflow to 0, which has no largest p0.
+        end = points[rows, np.minimum(last + 1, points.shape[1] - 1)]
+        p0 = np.where(halfway, np.maximum(self.pair.largest(price, top, split), end), top)
+        return Halt(last, price, halfway, p0, _minus(top, p0))
+
+
+def _sorted(parts: Any, order: npt.NDArray[np.intp]) -> Floats:
+    """Both parts' columns beside each other, in that order."""
+    return np.take_along_axis(np.concatenate(tuple(parts), axis=1), order, axis=1)
 
 
 def _prices(slope: Floats) -> tuple[Floats, Floats]:
@@ -225,21 +242,13 @@ def _minus(a: Floats, b: Floats) -> Floats:
     return np.subtract(a, b, out=np.zeros_like(a), where=a != b)
 
 
-def _moves(
-    fall: Floats,
-    before: Floats,
-    length: Floats,
-    order: npt.NDArray[np.intp],
-    rooms: Floats,
-    X: Floats,
-) -> Floats:
-    """Free and paid movement of every coordinate, (2, n, d), for a fall of the score."""
-    with np.errstate(invalid="ignore"):
-        taken = np.clip(fall[:, None] - before[:, :-1], 0.0, length)
-    taken = np.where(np.isnan(taken), 0.0, taken)  # behind a segment without end
-    # A segment that is used up ends exactly where it should.
-    taken = np.where((taken >= length) & (length > 0.0), np.inf, taken)
-    moved = np.empty_like(taken)
+def _moves(halt: Halt, order: npt.NDArray[np.intp], rooms: Floats, X: Floats) -> Floats:
+    """Free and paid movement of every coordinate, (2, n, d)."""
+    n, k = order.shape
+    # By number, not by length: behind a long segment a short one would be lost in rounding.
+    column, last = np.arange(k), halt.last[:, None]
+    taken = np.where(column < last, np.inf, np.where(column == last, halt.within[:, None], 0.0))
+    moved = np.empty((n, k))
     np.put_along_axis(moved, order, taken, axis=1)
     moved = np.stack(np.hsplit(moved, 2))
     shift = np.divide(moved, X, out=np.zeros_like(moved), where=X > 0.0)

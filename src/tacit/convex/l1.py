@@ -39,7 +39,7 @@ class L1(Boxed):
         return np.abs(theta)
 
     def _face_slope(self, o: Oriented) -> Floats:
-        return np.where(o.T >= 0.0, 1.0, -1.0)
+        return np.sign(o.T)
 
     def _light_slope(self, o: Oriented, stop: Stop) -> Floats:
         """Choose s where either end leaves a choice: at 0, or at a bound that binds.
@@ -50,4 +50,5 @@ class L1(Boxed):
         c, truncated, upper = stop.c, o.floor > self._flat_end(o), o.upper_binds
         positive = np.where(upper, np.where(truncated, 1.0, np.maximum(1.0 - c, -1.0)), 1.0 - c)
         held = np.where(truncated, -1.0 - c, np.minimum(-1.0, 1.0 - c))
-        return np.where(o.T >= 0.0, positive, np.where(upper, -1.0, held))
+        s = np.where(o.T >= 0.0, positive, np.where(upper, -1.0, held))
+        return np.where(o.X > 0.0, s, np.sign(o.T))

@@ -28,7 +28,6 @@ class L2(Extension):
     the ray of subgradients.
 
     Equation: Cor. 9 in 001
-    Equation: Lemma 6 in 001
     """
 
     regularizer = "l2"
