@@ -22,7 +22,6 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from checks.extensions import CASES, case_name, conic_value, instance, slope_violation, value_error
-
 from tacit.convex import extension
 
 ROWS, FEATURES = 100_000, 10

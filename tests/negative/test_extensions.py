@@ -145,7 +145,7 @@ def printed_algorithm_1(ext, theta, y, x):
                 (y + x @ (theta - (1 - y) * V)) / ((1 - y) * x[i] ** 2),
             )
             tries = [V - z * x[i] * np.eye(len(x))[i] for z in candidates]
-            inside = [W for W in tries if ((lower - 1e-12 <= W) & (W <= upper + 1e-12)).all()]
+            inside = [W for W in tries if ((lower - 1e-12 <= W) & (upper + 1e-12 >= W)).all()]
             return min(inside, key=lambda W: split_value(ext, theta, y, x, W), default=V)
     return V
 

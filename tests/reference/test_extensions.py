@@ -1,4 +1,4 @@
-"""Convex extensions beside a conic programme; `benchmarks/extensions.py` does a thousand of each."""
+"""Convex extensions beside a conic programme; `benchmarks/extensions.py` does 1000 of each."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_one_row_is_the_smallest_perspective_programme(loss, regularizer, box):
 
 
 def perspective_by_linear_programming(labelings, theta, y, X, C, bound):
-    """Hinge loss, theta in [-bound, bound], no regulariser: variables share, eta, gap, by labeling."""
+    """Hinge loss, theta in [-bound, bound], no regulariser: share, eta, gap, by labeling."""
     (k, n), d = labelings.shape, len(theta)
     n_variables = k * (1 + d + n)
     share, eta = np.arange(k), k + np.arange(k * d).reshape(k, d)
@@ -83,7 +83,7 @@ def test_all_labelings_are_needed():
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
 def test_splitting_the_norm_among_rows_is_a_bound(loss):
-    """(18): extensions of the rows, each with its part of the norm, add up to at most the tightest."""
+    """(18): the rows' extensions, each with a part of the norm, add up to at most the tightest."""
     rng = np.random.default_rng(2)
     labelings = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]])
     for _ in range(5):
