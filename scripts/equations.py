@@ -43,7 +43,7 @@ PAPERS = {
 }
 
 # (7) or a named statement, several with commas, of one paper.
-STATEMENT = r"(?:\(\d+[a-z]?\)|(?:Alg|Thm|Cor|Lemma|Prop|Sec)\. \d+(?:\.\d+)*)"
+STATEMENT = r"(?:\(\d+[a-z]?\)|(?:Alg\.|Thm\.|Cor\.|Lemma|Prop\.|Sec\.) \d+(?:\.\d+)*)"
 REFERENCE = re.compile(rf"({STATEMENT}(?:, {STATEMENT})*) in (\d{{3}})")
 FORM = "Equation: (7) in 000, note"
 

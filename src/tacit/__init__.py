@@ -1,6 +1,6 @@
 """tacit: learning from labels that were never stated, only known about."""
 
-from tacit import datasets, hints, losses, oracles
+from tacit import convex, datasets, hints, losses, oracles
 from tacit.estimators import HintClassifier, HintClusterer, HintKMeans, HintRanker
 from tacit.exceptions import (
     CollapseWarning,
@@ -39,6 +39,7 @@ __all__ = [
     "Solution",
     "Status",
     "TacitError",
+    "convex",
     "datasets",
     "hints",
     "load",

@@ -104,3 +104,31 @@ def test_demo_picture_is_not_known_to_pyplot(fitted):
     plt.close("all")
     draw_demo(picture(X, y, Answer("Ours", y, lambda Z: np.zeros(len(Z), int)), y))
     assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize(("number", "panels"), [(1, 3), (2, 3), (3, 9)])
+def test_figures_of_extensions(number, panels):
+    from matplotlib import pyplot as plt
+
+    from tacit.convex import plot
+
+    figure = plot.draw_figure(number)
+    assert len(figure.axes) == panels
+    # The two faces of every panel, in black.
+    assert [len(ax.lines) for ax in figure.axes] == [2] * panels
+    figure.savefig(io.BytesIO(), dpi=30)
+    plt.close(figure)
+
+
+def test_extension_in_a_box_is_drawn_inside_it():
+    from matplotlib import pyplot as plt
+
+    from tacit.convex import extension, plot
+
+    figure = plot.draw_extension(extension("hinge", "l1", box=(-1.0, 0.5)), title="hinge")
+    (ax,) = figure.axes
+    assert [ax.lines[0].get_data_3d()[0][k] for k in (0, -1)] == [-1.0, 0.5]
+    assert ax.get_title() == "hinge"
+    with pytest.raises(ValueError, match="number=4; the paper has figures 1, 2 and 3"):
+        plot.draw_figure(4)
+    plt.close(figure)
