@@ -53,16 +53,18 @@ def _prox(kind: int, c: float, tau: float) -> float:
         return c if c > 1.0 else min(c + tau, 1.0)
     if kind == 1:
         return c if c > 1.0 else 1.0 + (c - 1.0) / (1.0 + tau)
-    low, high, z = c, c + tau, c + 0.5 * tau  # Newton, kept between the ends
-    for _ in range(STEPS):
+    low, high = c, c + tau
+    z = 0.5 * (low + high)
+    for _ in range(STEPS):  # Newton, or half the bracket where that would gain more
         p = 1.0 / (1.0 + math.exp(min(z, 700.0)))
         r = z - c - tau * p
+        width = high - low
         if r > 0.0:
             high = z
         else:
             low = z
         new = z - r / (1.0 + tau * p * (1.0 - p))
-        if not low <= new <= high:
+        if not low < new < high or high - low > 0.5 * width:
             new = 0.5 * (low + high)
         if abs(new - z) <= 1e-15 * (1.0 + abs(z)):
             return new
@@ -71,20 +73,33 @@ def _prox(kind: int, c: float, tau: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def conjugate(kind: int, w: float, m: float, s: float) -> float:
-    """sup_z s z - w phi(z) - m z^2, in the margin; s must lie in the domain where m = 0."""
-    if m > 0.0:
-        z = _prox(kind, s / (2.0 * m), w / (2.0 * m))
-        return s * z - w * loss(kind, z) - m * z * z
-    if w <= 0.0:
-        return 0.0
+def _plain(kind: int, w: float, u: float) -> float:
+    """Conjugate of w phi at -u, for u in the domain."""
     if kind == 0:
-        return s
+        return -u
     if kind == 1:
-        return s + s * s / (2.0 * w)
-    p = min(max(-s / w, 0.0), 1.0)
+        return u * u / (2.0 * w) - u
+    p = u / w
     first = p * math.log(p) if p > 0.0 else 0.0
     return w * (first + ((1.0 - p) * math.log1p(-p) if p < 1.0 else 0.0))
+
+
+@njit(cache=True, nogil=True)
+def conjugate(kind: int, w: float, m: float, s: float) -> float:
+    """sup_z s z - w phi(z) - m z^2, in the margin; s must lie in the domain where m = 0.
+
+    Never below that: the conjugate of a sum is the least of (w phi)*(-u) + (s + u)^2 / (4 m), and
+    any u gives a value that is proven, however well the prox was solved.
+    """
+    if w <= 0.0:
+        return s * s / (4.0 * m) if m > 0.0 else 0.0
+    if m > 0.0:
+        z = _prox(kind, s / (2.0 * m), w / (2.0 * m))
+        u = max(2.0 * m * z - s, 0.0)
+        u = u if kind == 1 else min(u, w)
+        return _plain(kind, w, u) + (s + u) ** 2 / (4.0 * m)
+    u = max(-s, 0.0)
+    return _plain(kind, w, u if kind == 1 else min(u, w))
 
 
 @njit(cache=True, nogil=True)

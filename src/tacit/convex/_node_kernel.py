@@ -206,7 +206,7 @@ def _share(
         return
     for i in range(n):
         if domain[i] == BOTH and q[i] > 0.0:
-            ratio = np.sqrt(worth[i] * d / (BARRIER * total * q[i]))
+            ratio = (worth[i] * d / (BARRIER * total * q[i])) ** 0.25
             m[i] *= min(max(ratio, 0.2), 5.0)
 
 

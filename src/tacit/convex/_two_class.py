@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from tacit.backends import to_numpy
 from tacit.convex._dual_kernel import LOSSES
 from tacit.exceptions import NoOracle
+from tacit.features import FeatureMap
 from tacit.hints._program import LabelProgram
 from tacit.losses import Hinge, Logistic, SquaredHinge
 from tacit.oracles.base import untreated
@@ -72,7 +73,7 @@ class TwoClass:
     """Norm of what X X' leaves of the kernel matrix."""
 
     @classmethod
-    def read(cls, problem: Problem) -> TwoClass:
+    def read(cls, problem: Problem, features: FeatureMap | None = None) -> TwoClass:
         """Read a problem.
 
         Raises
@@ -84,7 +85,7 @@ class TwoClass:
         if reason:
             raise NoOracle(f"branch and bound cannot solve this problem: {reason}.")
         program = problem.program
-        X, error = _explicit(problem)
+        X, error = _explicit(problem, features)
         cost = np.zeros((problem.n, 2)) if program.unary is None else program.unary
         domain = (program.mask @ np.array([1, 2])).astype(np.int8)
         pairs = program.pairs
@@ -119,9 +120,10 @@ class TwoClass:
         return self.kind, self.X, self.weights, self.cost, self.nu
 
 
-def _explicit(problem: Problem) -> tuple[FloatArray, float]:
+def _explicit(problem: Problem, features: FeatureMap | None) -> tuple[FloatArray, float]:
     """Rows with the problem's inner products, no more columns than rows, and the error."""
-    features = problem.feature_map(np.random.default_rng(0))
+    if features is None:
+        features = problem.feature_map(np.random.default_rng(0))
     if features.explicit:
         found = features.rows(problem.rows)
         dense = found.toarray() if sp.issparse(found) else to_numpy(found)

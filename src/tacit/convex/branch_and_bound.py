@@ -25,6 +25,7 @@ import numpy.typing as npt
 from tacit.convex._incumbent import Fixed, descend, label_table
 from tacit.convex._node_kernel import split, visit
 from tacit.convex._two_class import TwoClass
+from tacit.features import FeatureMap
 from tacit.oracles import Oracle, select_oracle
 from tacit.problem import Problem
 
@@ -73,6 +74,8 @@ class BranchAndBound:
         Whether unknown rows get shares of the regulariser; by default where that pays at the root.
     oracle : Oracle, optional
         Labels for given costs; chosen by the hints by default.
+    features : FeatureMap, optional
+        The problem's features, where they were drawn before.
 
     Attributes
     ----------
@@ -84,6 +87,8 @@ class BranchAndBound:
         Nodes visited.
     root : float
         Bound at the root.
+    slopes : (N,) array
+        Dual variables of the best labeling: its classifier is -X' slopes / (2 nu).
 
     Notes
     -----
@@ -101,10 +106,11 @@ class BranchAndBound:
         heuristic: bool = True,
         shared: bool | None = None,
         oracle: Oracle | None = None,
+        features: FeatureMap | None = None,
     ) -> None:
         if rule not in RULES:
             raise ValueError(f"rule={rule!r} is not known; choose one of {', '.join(RULES)}.")
-        self.two = TwoClass.read(problem)
+        self.two = TwoClass.read(problem, features)
         self.gap, self.rule, self.heuristic = gap, rule, heuristic
         program = problem.program
         self.oracle = select_oracle(program).oracle(program) if oracle is None else oracle
@@ -113,7 +119,7 @@ class BranchAndBound:
         self._fixed, self._seen = Fixed(self.two), set[bytes]()
         self._P, self._q = self._fixed.P.copy(), self._fixed.q.copy()
         self._cross, self._theta, self._gain = np.zeros(n), np.zeros(d), np.zeros((n, 2))
-        self._best_s = np.zeros(n)
+        self.slopes = np.zeros(n)
         self._away = np.inf  # least bound of what was discarded
         self._open: list[tuple[float, int, _Node]] = []
         self._count = 0
@@ -148,6 +154,14 @@ class BranchAndBound:
             if node is None:
                 return
             self._visit(node)
+
+    def offer(self, labels: Labels) -> None:
+        """Take a labeling as the best one if it is, and go on from it."""
+        if self.two.program.violation(labels) == 0:
+            zero = np.zeros(len(labels))
+            gap = 0.1 * self.gap
+            objective, _, _, s = self._fixed.fit(labels.astype(np.int32), zero, gap, np.inf)
+            self._improve(objective, labels.astype(np.int32), s)
 
     def _start(self, shared: bool | None) -> None:
         """Bound at the root, with and without shares, which decides about them."""
@@ -285,4 +299,4 @@ class BranchAndBound:
 
     def _improve(self, objective: float, labels: Labels, s: FloatArray) -> None:
         if objective < self.upper:
-            self.upper, self.labels, self._best_s = objective, labels, s
+            self.upper, self.labels, self.slopes = objective, labels, s
