@@ -18,7 +18,9 @@ class Status(Enum):
     """How a solver ended, as a sentence."""
 
     CONVERGED = "The labels settled and the duality gap at these labels is within tol."
-    EXACT = "No labeling has a lower objective, but for the gap asked for: branch and bound is done."
+    EXACT = (
+        "No labeling has a lower objective, but for the gap asked for: branch and bound is done."
+    )
     MAX_ITER = "max_iter was reached first; raise max_iter, or loosen tol."
     ROUNDING = "Rounding keeps the duality gap above tol; use dtype='float64', or loosen tol."
     TIME_LIMIT = "The time limit was reached first; the best answer so far is returned."

@@ -1,4 +1,4 @@
-"""What an exact solver's answer must satisfy, and a reference by enumeration that shares nothing."""
+"""What an exact answer must satisfy, and a reference by enumeration that shares no code with it."""
 
 from __future__ import annotations
 

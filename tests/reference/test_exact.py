@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import tacit
+from checks.exact import ROUNDING, check_search, optimum, random_problem
 from tacit import Certificate, HintClassifier, NoOracle, Problem, Status, hints
 from tacit.convex import RULES, BranchAndBound
-from checks.exact import ROUNDING, check_search, optimum, random_problem
 
 SEEDS = range(14)
 

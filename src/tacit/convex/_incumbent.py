@@ -26,8 +26,8 @@ class Fixed:
     def __init__(self, problem: TwoClass) -> None:
         self.problem = problem
         n = len(problem.X)
-        self.m, self.cross = np.zeros(n), np.zeros(n)
-        self.P, self.q = np.empty_like(problem.X), np.empty(n)
+        self.m, self.cross, self.q = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.P = np.zeros(problem.X.shape)
         split(problem.model, self.m, self.P, self.q)
         self.theta = np.zeros(problem.X.shape[1])
 

@@ -13,7 +13,8 @@ gain       (N, 2)     how much the bound rises at least when a row gets label 0,
 
 For every labeling y of the node, and every s, with h_i the row's function (`_dual_kernel`),
 
-    min_theta  nu |theta|^2 + sum_i w_i phi(t_i x_i' theta)  >=  -sum_i h_i*(s_i) - s' X Q^-1 X' s / 4
+    min_theta  nu |theta|^2 + sum_i w_i phi(t_i x_i' theta)
+        >=  -sum_i h_i*(s_i) - s' X Q^-1 X' s / 4
 """
 
 from __future__ import annotations
@@ -95,9 +96,7 @@ def value(model: Any, m: Any, P: Any, domain: Any, s: Any, theta: Any) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _sweep(
-    model: Any, m: Any, P: Any, q: Any, cross: Any, domain: Any, s: Any, theta: Any
-) -> None:
+def _sweep(model: Any, m: Any, P: Any, q: Any, cross: Any, domain: Any, s: Any, theta: Any) -> None:
     """One pass of coordinate ascent."""
     kind, X, w, _, _ = model
     n, d = X.shape
@@ -149,9 +148,7 @@ def raise_bound(
 
 
 @njit(cache=True, nogil=True)
-def gains(
-    model: Any, m: Any, q: Any, domain: Any, s: Any, theta: Any, gain: Any
-) -> None:
+def gains(model: Any, m: Any, q: Any, domain: Any, s: Any, theta: Any, gain: Any) -> None:
     """How much one step raises the bound when a row gets a label; zero where it has one."""
     kind, X, w, cost, _ = model
     for i in range(len(s)):
@@ -189,9 +186,7 @@ def split(model: Any, m: Any, P: Any, q: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _share(
-    model: Any, m: Any, q: Any, cross: Any, domain: Any, s: Any, theta: Any
-) -> None:
+def _share(model: Any, m: Any, q: Any, cross: Any, domain: Any, s: Any, theta: Any) -> None:
     """Move the shares towards where they raise the bound, against a barrier log det Q."""
     kind, X, w, _, _ = model
     n, d = X.shape

@@ -145,7 +145,7 @@ def _factor(K: FloatArray) -> tuple[FloatArray, float]:
 
 
 def _statements(program: LabelProgram) -> tuple[npt.NDArray[Any], ...]:
-    """Counts and linear rows as lower <= sum a_i [y_i = 1] <= upper."""
+    """Return counts and linear rows as lower <= sum a_i [y_i = 1] <= upper."""
     counts, n = program.counts, program.n
     sizes = counts.sizes
     lower = np.maximum(counts.lower[:, 1], sizes - counts.upper[:, 0]) - HALF

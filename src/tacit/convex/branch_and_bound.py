@@ -115,7 +115,8 @@ class BranchAndBound:
         program = problem.program
         self.oracle = select_oracle(program).oracle(program) if oracle is None else oracle
         n, d = self.two.X.shape
-        self.upper, self.labels, self.nodes, self.root = np.inf, None, 0, -np.inf
+        self.upper, self.nodes, self.root = np.inf, 0, -np.inf
+        self.labels: Labels | None = None
         self._fixed, self._seen = Fixed(self.two), set[bytes]()
         self._P, self._q = self._fixed.P.copy(), self._fixed.q.copy()
         self._cross, self._theta, self._gain = np.zeros(n), np.zeros(d), np.zeros((n, 2))
@@ -194,7 +195,7 @@ class BranchAndBound:
             self._away = min(self._away, first.bound)
 
     def _take(self) -> _Node | None:
-        """The node to visit next: the child of the last one, else that of the lowest bound."""
+        """Return the child of the last node, else the node of the lowest bound."""
         node, self._next = self._next, None
         while node is None or node.bound >= self.target:
             if node is not None:

@@ -89,7 +89,9 @@ def certificate(
 
 
 def _how(search: BranchAndBound, upper: float) -> str:
-    split = "with shares of the regulariser for unknown rows" if search.shared else "known rows only"
+    split = (
+        "with shares of the regulariser for unknown rows" if search.shared else "known rows only"
+    )
     if search.nodes == 0 and not search.done:
         text = "the bound at the root of branch and bound"
     elif search.done:

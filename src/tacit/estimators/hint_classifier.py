@@ -75,8 +75,9 @@ class HintClassifier(ClassifierMixin, HintEstimator):
     solver : {"admm", "consensus", "exact", "em", "sdp", "inductive"}
         Discrete-continuous ADMM, its consensus form (linear kernel only); branch and bound, which
         proves its answer to be the best, for two classes, few rows and the hinge, squared hinge or
-        logistic loss (give a `time_limit`); or a baseline: hard EM; a rounded convex relaxation (for the softmax loss and strict hints); or a fit of the labelled
-        rows alone, after which the others get the cheapest labels that the hints allow.
+        logistic loss (give a `time_limit`); or a baseline: hard EM; a rounded convex relaxation
+        (for the softmax loss and strict hints); or a fit of the labelled rows alone, after which
+        the others get the cheapest labels that the hints allow.
     n_init : int or "auto"
         Starts, of which the best by objective is kept.
     max_iter : int

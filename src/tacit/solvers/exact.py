@@ -58,12 +58,8 @@ class Exact:
     def solve(self) -> tuple[Outcome, float]:
         """Search, then fit; the answer, and the bound on J of every labeling."""
         gap = min(GAP, self.tol)
-        search = BranchAndBound(
-            self.problem, gap=gap, oracle=self.oracle, features=self.features
-        )
-        _, status = self.loop.run(
-            search, _step, _done, run=0, phase="branch", max_iter=MOST_STEPS
-        )
+        search = BranchAndBound(self.problem, gap=gap, oracle=self.oracle, features=self.features)
+        _, status = self.loop.run(search, _step, _done, run=0, phase="branch", max_iter=MOST_STEPS)
         labels = search.labels
         assert labels is not None  # `prepare` has found the hints to be satisfiable
         s = as_like(search.slopes[:, None], self.space.like)
