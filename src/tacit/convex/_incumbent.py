@@ -27,7 +27,7 @@ class Fixed:
         self.problem = problem
         n = len(problem.X)
         self.m, self.cross, self.q = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.P = np.zeros(problem.X.shape)
+        self.P: FloatArray = np.zeros(problem.X.shape)
         split(problem.model, self.m, self.P, self.q)
         self.theta = np.zeros(problem.X.shape[1])
 
