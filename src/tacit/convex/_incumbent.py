@@ -41,7 +41,7 @@ class Fixed:
         problem = self.problem
         domain = (1 + labels).astype(np.int8)
         t = 2.0 * labels - 1.0
-        s = t * np.minimum(t * s, 0.0)
+        s = np.asarray(t * np.minimum(t * s, 0.0), np.float64)
         if problem.kind != 1:
             s = np.clip(s, -problem.weights, problem.weights)
         s[problem.weights == 0] = 0.0
