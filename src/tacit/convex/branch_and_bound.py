@@ -37,9 +37,9 @@ Labels = npt.NDArray[np.int32]
 RULES = ("product", "margin")
 TOL, PASSES = 1e-4, 100  # of the ascent at a node
 ROOT_TURNS, TURNS = 60, 1  # adjustments of the shares at the root and at other nodes
-# A split pays where it closes this part of the gap at the root that is left without it. Measured: at
-# .36 and .48 it cost twice the time of searches of .05 s, at .5 it made no difference, at .53 it
-# halved the gap left after 3 s, from .6 on it saved up to nine tenths.
+# A split pays where it closes this part of the gap at the root that is left without it. At .36 and
+# .48 it cost twice the time of searches of .05 s, at .5 it made no difference, at .53 it halved the
+# gap left after 3 s, from .6 on it saved up to nine tenths.
 WORTH = 0.4
 EVERY, EVERY_SLOW = 5, 100  # nodes between labelings, beyond the first `EARLY`
 EARLY = 100
