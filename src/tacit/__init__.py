@@ -1,6 +1,7 @@
 """tacit: learning from labels that were never stated, only known about."""
 
 from tacit import convex, datasets, hints, losses, oracles
+from tacit.convex import certify
 from tacit.estimators import HintClassifier, HintClusterer, HintKMeans, HintRanker
 from tacit.exceptions import (
     CollapseWarning,
@@ -14,12 +15,13 @@ from tacit.exceptions import (
 )
 from tacit.persistence import load, save
 from tacit.problem import ClusterProblem, Problem
-from tacit.result import Clustering, History, Iteration, Solution, Status
+from tacit.result import Certificate, Clustering, History, Iteration, Solution, Status
 from tacit.solvers import solve
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Certificate",
     "ClusterProblem",
     "Clustering",
     "CollapseWarning",
@@ -39,6 +41,7 @@ __all__ = [
     "Solution",
     "Status",
     "TacitError",
+    "certify",
     "convex",
     "datasets",
     "hints",

@@ -11,18 +11,26 @@ import numpy.typing as npt
 
 from tacit.exceptions import NotConverged
 
-__all__ = ["Clustering", "History", "Iteration", "Solution", "Status"]
+__all__ = ["Certificate", "Clustering", "History", "Iteration", "Solution", "Status"]
 
 
 class Status(Enum):
     """How a solver ended, as a sentence."""
 
     CONVERGED = "The labels settled and the duality gap at these labels is within tol."
+    EXACT = (
+        "No labeling has a lower objective, but for the gap asked for: branch and bound is done."
+    )
     MAX_ITER = "max_iter was reached first; raise max_iter, or loosen tol."
     ROUNDING = "Rounding keeps the duality gap above tol; use dtype='float64', or loosen tol."
     TIME_LIMIT = "The time limit was reached first; the best answer so far is returned."
     STOPPED = "The callback asked to stop; the best answer so far is returned."
     UNPOLISHED = "The labels are found; the classifier was not polished, as asked (polish=False)."
+
+    @property
+    def good(self) -> bool:
+        """Whether the solver met its own stopping rule."""
+        return self in {Status.CONVERGED, Status.EXACT}
 
 
 @dataclass(frozen=True)
@@ -34,7 +42,7 @@ class Iteration:
     run : int
         Which start or reheat, from 0.
     phase : str
-        "start", "reheat", "release", "refine", "relax" or "polish".
+        "start", "reheat", "release", "refine", "relax", "branch" or "polish".
     iteration : int
         From 0 within the run.
     objective : float
@@ -49,7 +57,8 @@ class Iteration:
         Labels that differ from the iteration before.
     gap : float
         Duality gap of the convex problem that the phase solves, NaN where it was not computed: at
-        fixed labels relative to the objective; of a relaxation per unit of the rows' weight.
+        fixed labels relative to the objective; of a relaxation per unit of the rows' weight. Of
+        "branch": the objective less the bound on every labeling, relative to the objective.
     seconds : float
         Since the solver started.
     """
@@ -83,6 +92,31 @@ class History:
     def runs(self) -> list[int]:
         """Numbers of the runs, in order."""
         return list(dict.fromkeys(i.run for i in self.iterations))
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How far an answer is, at most, from the best one.
+
+    Attributes
+    ----------
+    upper : float
+        Objective of the answer.
+    lower : float
+        Proven bound: no labeling with any classifier has a lower objective.
+    gap : float
+        upper - lower, relative to the size of upper.
+    exact : bool
+        Whether the gap is within the tolerance of the search, 1e-6 by default.
+    how : str
+        What proves it, in words.
+    """
+
+    upper: float
+    lower: float
+    gap: float
+    exact: bool
+    how: str
 
 
 @dataclass(frozen=True)
@@ -120,6 +154,9 @@ class Solution:
         Turns new rows into the rows that `coef` applies to.
     seed : int
         Everything random came from it.
+    bound : float
+        Proven lower bound on J of every labeling with its best classifier; -inf where the solver
+        proves none. See `certify`.
     """
 
     labels: npt.NDArray[np.int32]
@@ -136,6 +173,7 @@ class Solution:
     collapse: str
     features: Any
     seed: int
+    bound: float = field(default=-np.inf, kw_only=True)
 
     @property
     def fixed_gap(self) -> float:
@@ -144,7 +182,7 @@ class Solution:
 
     def raise_for_status(self) -> None:
         """Raise `NotConverged` unless the solver met its own stopping rule."""
-        if self.status is not Status.CONVERGED:
+        if not self.status.good:
             raise NotConverged(self.status.value)
 
 

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tacit.backends import is_torch
 from tacit.exceptions import CollapseWarning
 from tacit.problem import HintedRows, require_finite
-from tacit.result import Status
 
 __all__ = ["HintEstimator", "name_array", "warn_of_empty_classes"]
 
@@ -63,7 +62,7 @@ class HintEstimator(BaseEstimator):
         self.objective_ = solution.objective
         self.history_ = solution.history
         self.n_iter_ = solution.n_iter
-        self.converged_ = solution.status is Status.CONVERGED
+        self.converged_ = solution.status.good
 
     def _columns(self) -> int:
         """Return how many columns of coefficients the classes need."""

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.backends import place
+from tacit.convex import certificate
 from tacit.estimators._base import HintEstimator, name_array, warn_of_empty_classes
 from tacit.estimators._labels import Known, gather, too_few
 from tacit.features import score
@@ -22,7 +23,7 @@ from tacit.hints._classes import ClassCodes
 from tacit.hints.combine import infer_classes
 from tacit.losses import Loss, get_loss
 from tacit.problem import Problem, memory_estimate
-from tacit.result import Solution, Status
+from tacit.result import Certificate, Solution, Status
 from tacit.solvers import solve
 from tacit.solvers.progress import progress
 
@@ -71,10 +72,12 @@ class HintClassifier(ClassifierMixin, HintEstimator):
         Factor on the weight of rows whose label is known: how much they count against the others.
     fit_intercept : bool
         Add 1 to the kernel: an intercept, regularised like everything else.
-    solver : {"admm", "consensus", "em", "sdp", "inductive"}
-        Discrete-continuous ADMM, its consensus form (linear kernel only), or a baseline: hard EM; a
-        rounded convex relaxation (for the softmax loss and strict hints); or a fit of the labelled
-        rows alone, after which the others get the cheapest labels that the hints allow.
+    solver : {"admm", "consensus", "exact", "em", "sdp", "inductive"}
+        Discrete-continuous ADMM, its consensus form (linear kernel only); branch and bound, which
+        proves its answer to be the best, for two classes, few rows and the hinge, squared hinge or
+        logistic loss (give a `time_limit`); or a baseline: hard EM; a rounded convex relaxation
+        (for the softmax loss and strict hints); or a fit of the labelled rows alone, after which
+        the others get the cheapest labels that the hints allow.
     n_init : int or "auto"
         Starts, of which the best by objective is kept.
     max_iter : int
@@ -143,6 +146,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
 
     solution_: Solution
     loss_: Loss
+    _problem: Problem
 
     def __init__(
         self,
@@ -268,7 +272,7 @@ class HintClassifier(ClassifierMixin, HintEstimator):
                     callback=self._callbacks(shown),
                 )
             )
-        self.loss_ = problem.loss_
+        self.loss_, self._problem = problem.loss_, problem
         if self.solution_.status is Status.MAX_ITER:
             warnings.warn(self.solution_.status.value, ConvergenceWarning, stacklevel=2)
         warn_of_empty_classes(problem)  # not before the hints are known to be satisfiable
@@ -312,6 +316,38 @@ class HintClassifier(ClassifierMixin, HintEstimator):
         """Class probabilities of new rows, (N, C); for losses that give them."""
         scores = self._scores(X)
         return np.asarray(self.loss_.predict_proba(scores))
+
+    def certify(self, time_limit: float | None = None) -> Certificate:
+        """Prove how far `objective_` is, at most, from that of the best labels and classifier.
+
+        Parameters
+        ----------
+        time_limit : float, optional
+            Seconds for branch and bound. By default only the bound at its root is computed.
+
+        Returns
+        -------
+        Certificate
+
+        Raises
+        ------
+        NoOracle
+            Where no bound is known: more than two classes, or another loss.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "_problem"):
+            raise ValueError(
+                "this model was loaded from a file, which does not hold the training problem; fit "
+                "it again, or call tacit.certify on the Problem."
+            )
+        solution = self.solution_
+        return certificate(
+            self._problem,
+            labels=solution.labels,
+            objective=solution.objective,
+            features=solution.features if solution.features.explicit else None,
+            time_limit=time_limit,
+        )
 
     def plot_history(self, axes: Any = None) -> Any:
         """Draw objective, residuals, penalty and label changes; returns the matplotlib figure."""

@@ -21,6 +21,7 @@ from tacit.solvers._front import (
 from tacit.solvers.admm import ADMM
 from tacit.solvers.alternate import Outcome, in_original_order
 from tacit.solvers.consensus_admm import ConsensusADMM
+from tacit.solvers.exact import Exact
 from tacit.solvers.hard_em import HardEM
 from tacit.solvers.inductive import Inductive
 from tacit.solvers.kernel_kmeans import cluster
@@ -36,7 +37,11 @@ JOINT: dict[str, JointSolver] = {
     "em": HardEM,
     "sdp": SDP,
 }
-SOLVERS: dict[str, JointSolver | type[Inductive]] = {**JOINT, "inductive": Inductive}
+SOLVERS: dict[str, JointSolver | type[Inductive] | type[Exact]] = {
+    **JOINT,
+    "exact": Exact,
+    "inductive": Inductive,
+}
 
 CLUSTER_SOLVERS = ("kmeans",)
 
@@ -92,11 +97,13 @@ def solve(
     ----------
     problem : Problem or ClusterProblem
         Data, model and hints.
-    solver : {"admm", "consensus", "em", "sdp", "inductive"}, or "kmeans" for a ClusterProblem
-        Discrete-continuous ADMM by default, or its consensus form for linear models, or one of
+    solver : {"admm", "consensus", "exact", "em", "sdp", "inductive"}
+        "kmeans" for a ClusterProblem. Discrete-continuous ADMM by default, or its consensus form
+        for linear models; branch and bound for small problems of two classes, whose answer is
+        proven to be the best (`Solution.bound`), or what the time limit leaves of it; or one of
         three baselines: hard EM; a convex relaxation, rounded, for the softmax loss and strict
         hints; a fit of the labelled rows alone, after which the others get the cheapest labels
-        allowed. k-means for clusters.
+        allowed.
     n_init : int or "auto"
         Starts, or roundings of the relaxation; the best by objective is kept.
     max_iter : int
@@ -126,6 +133,8 @@ def solve(
     ------
     InfeasibleHints
         With a smallest conflicting subset of the hints.
+    NoOracle
+        By "exact", where it cannot solve the problem, with the reason.
     """
     if isinstance(problem, ClusterProblem):
         _known_solver(solver or "kmeans", CLUSTER_SOLVERS)
@@ -149,11 +158,15 @@ def solve(
     front = prepare(problem, random_state, time_limit, callback, solver)
     ordered, loop = front.problem, front.loop
     rng = np.random.default_rng(front.seed)
-    features = ordered.feature_map(rng)
+    features, bound = ordered.feature_map(rng), -np.inf
     with quiet_threads(problem.n):
         if solver == "inductive":  # needs no space of all rows
             alone = Inductive(ordered, features, front.oracle, loop, rng, max_iter, tol)
             outcome = alone.solve()
+        elif solver == "exact":
+            space = ordered.space(features, rng)
+            exact = Exact(ordered, features, space, front.oracle, loop, max_iter, tol)
+            outcome, bound = exact.solve()
         else:
             space = ordered.space(features, rng)
             given = (ordered, space, front.oracle, loop, rng, n_init, max_iter, tol)
@@ -163,10 +176,12 @@ def solve(
     outcome = in_original_order(outcome, front.back, features.explicit)
     if not features.explicit and problem.kernel != "precomputed":
         features = problem.feature_map(np.random.default_rng(front.seed))  # rows as given
-    return _solution(outcome, features, front)
+    return _solution(outcome, features, front, bound)
 
 
-def _solution(outcome: Outcome, features: FeatureMap, front: Front[Problem]) -> Solution:
+def _solution(
+    outcome: Outcome, features: FeatureMap, front: Front[Problem], bound: float
+) -> Solution:
     end, history = outcome.polished, front.loop.history
     return Solution(
         labels=outcome.labels,
@@ -183,6 +198,7 @@ def _solution(outcome: Outcome, features: FeatureMap, front: Front[Problem]) -> 
         collapse=outcome.collapse,
         features=features,
         seed=front.seed,
+        bound=bound,
     )
 
 
