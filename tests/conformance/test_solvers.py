@@ -249,7 +249,7 @@ def test_contradictions_are_found_before_any_work(solver):
     [
         (
             {"solver": "amdm"},
-            "solver='amdm' is not known; choose one of admm, consensus, em, sdp, inductive",
+            "solver='amdm' is not known; choose one of admm, consensus, em, sdp, exact, inductive",
         ),
         ({"n_init": 0}, "n_init=0; expected a positive integer or 'auto'"),
         ({"max_iter": 0}, "max_iter=0; expected an integer, at least 1"),
