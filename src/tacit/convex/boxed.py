@@ -156,8 +156,8 @@ class Boxed(Extension):
 
     def _conjugate(self, s: Floats, end: Floats, g: Floats, p: Floats, loss: Floats) -> Floats:
         """<v, end> - d(end) for v = s + C x g; a slope 0 leaves 0, however large an end."""
-        along = np.multiply(s, end, out=np.zeros_like(end), where=s != 0.0)
-        regular = np.where(np.isfinite(end), along - self._regular(end), 0.0).sum(axis=1)
+        end = np.where(np.isfinite(end), end, 0.0)  # infinite only where s keeps up with the norm
+        regular = (s * end - self._regular(end)).sum(axis=1)
         return regular + self.C * (np.multiply(g, p, out=np.zeros_like(p), where=g != 0.0) - loss)
 
     def _orient(self, rows: Rows) -> Oriented:
@@ -251,5 +251,6 @@ def _moves(halt: Halt, order: npt.NDArray[np.intp], rooms: Floats, X: Floats) ->
     moved = np.empty((n, k))
     np.put_along_axis(moved, order, taken, axis=1)
     moved = np.stack(np.hsplit(moved, 2))
-    shift = np.divide(moved, X, out=np.zeros_like(moved), where=X > 0.0)
+    with np.errstate(over="ignore"):
+        shift = np.divide(moved, X, out=np.zeros_like(moved), where=X > 0.0)
     return np.minimum(shift, rooms)
