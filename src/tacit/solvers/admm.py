@@ -55,8 +55,8 @@ KEEP = Plan(ridge=10.0, first=1.0, growth=1.05)
 # Where few reheats may follow, the first start melts, too: kept labels of counted rows are far from
 # the best until then (one reheat leaves 2 to 5 % of the objective, a melt without any 0.3 %).
 MELT = Plan(ridge=1.0, first=1.5, growth=1.045)
-# Counted rows are started from soft labels, twice, then from guesses: the cheapest labels for
-# smooth random scores, and for random costs. What one of them never finds another does. A guess
+# Counted rows are started in turn from soft labels, twice, and from guesses: the cheapest labels
+# for smooth random scores, and for random costs. What one of them never finds another does. A guess
 # costs a fraction of an anneal, so that the best of a few of both is taken; of more where rows are
 # few: with ten rows there are many minima of nearly the same depth, none of them far from a guess.
 PLANS = (KEEP, MELT)
@@ -234,11 +234,12 @@ class ADMM:
 
     def _begin(self, number: int, objectives: list[float]) -> State:
         """First answer of a start: an anneal from soft labels, or a fit to guessed ones."""
-        if self._counted and number >= len(PLANS):
+        turn = number % (len(PLANS) + 1)
+        if self._counted and turn == len(PLANS):
             count = min(max(GUESSES, GUESSED_ROWS // self.problem.n), MORE_GUESSES)
             guesses = count * (smooth_labels, random_labels)
             return _lowest([self._guess(guess, objectives) for guess in guesses])
-        melts = self._counted and (number > 0 or self._reheats < PATIENCE)
+        melts = self._counted and (turn > 0 or self._reheats < PATIENCE)
         plan = PLANS[int(melts)]
         soft = soft_labels(self.problem, self.oracle, self.rng, self.loop, sampled=number > 0)
         F, dual = start_from(self.problem, self._coarse, soft, plan.ridge)
@@ -274,7 +275,6 @@ class ADMM:
             _labels(end),
             run=len(objectives) - 1,
             tol=max(self.tol, ROUGH),
-            least=self.tol,
             max_iter=min(self.max_iter, ROUGH_STEPS),
             start=(end.F, end.dual),
             coef=end.coef if self.part else None,

@@ -52,11 +52,8 @@ def alternate(
     start: tuple[Array, Array] | None = None,
     coef: Array | None = None,
     run_objectives: tuple[float, ...] = (),
-    least: float | None = None,
 ) -> Outcome:
-    """Fit the classifier to a gap of `tol`, then the labels, as long as that lowers J.
-
-    It has to by more than `least`, the gap by default, relative to loss and regulariser.
+    """Fit the classifier, then the labels, as long as that lowers J by more than `tol`.
 
     `start` holds scores and multiplier. With weights `coef` as well, or where nothing is given for
     many rows and few weights, the classifier is fitted in the weights (`narrow_polish`).
@@ -93,8 +90,7 @@ def alternate(
         better = oracle.solve(table)
         last = loop.ended or sweep == MAX_SWEEPS - 1  # `end` belongs to these labels
         # Relative to the fit alone: a constant in S(y) must not decide when to stop.
-        fit = max(end.objective - end.hint_cost, ROUNDING)
-        if last or better.value >= here - (tol if least is None else least) * fit:
+        if last or better.value >= here - tol * max(end.objective - end.hint_cost, ROUNDING):
             break
         labels, start = better.labels, (end.F, end.dual)
     return Outcome(end, labels, status, run_objectives or (end.objective,))
