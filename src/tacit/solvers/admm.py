@@ -97,7 +97,8 @@ class ADMM:
     polish : bool
         Whether to reach it.
     n_reheats : int or "auto"
-        Reheats of a start, at most. By default none, or eight where counts are bounded.
+        Reheats of a start, at most. By default none, or eight where counts are bounded; two, and
+        two starts at most, where the label step is a search of its own.
     updates : type of Annealing
         The iteration: of the kernel form by default.
     part : bool

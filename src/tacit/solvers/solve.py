@@ -116,7 +116,8 @@ def solve(
         what the last iteration left, for "admm" and "consensus": faster, with the gap it has.
     n_reheats : int or "auto"
         For those two: how often, at most, the best answer of a start is molten again in search of a
-        better one. By default up to eight times where hints bound counts, else never; 0 is fast.
+        better one. By default up to eight times where hints bound counts (twice where the
+        label step is itself a search), else never; 0 is fast.
     random_state : int, Generator, RandomState or None
         Seed of everything random.
     time_limit : float, optional
